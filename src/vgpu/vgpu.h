@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The virtual GPU: decodes one AIR kernel to lane bytecode and runs it. Knows AIR only, nothing of
+ * the compiler. The public API (tritonmetal.h) is a thin layer over this. */
+#pragma once
+#include "air/air.h"
+#include "tritonmetal.h"
+
+typedef struct vgpu_kernel vgpu_kernel;
+typedef struct vgpu_checks { bool bounds; } vgpu_checks;
+
+/* Does not keep the module. NULL with 30xx diagnostics (unsupported intrinsic by name, texture, ...). */
+vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
+                         u32 n_constants, vgpu_checks checks);
+void vgpu_kernel_free(vgpu_kernel *k);
+tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *params);
+void vgpu_print(text *out, const vgpu_kernel *k); /* the bytecode listing */
