@@ -48,6 +48,7 @@ typedef struct tm_options {
     uint32_t macos;            /* 13, 14, 15, 26; 0 means 15 */
     const char *stop_after;    /* pass name, or NULL: `tm_artifact_get(a, "ir")` is what was reached */
     int verify;                /* nonzero: verify after each pass */
+    int keep_stages;           /* nonzero: keep the text of "ttir", "ttgir", "tmir" on the way */
     const char *dump;          /* NULL, "all", or comma list of pass names */
     void (*on_dump)(void *data, uint32_t index, const char *pass, const char *text, size_t len);
     void *dump_data;
@@ -60,8 +61,8 @@ TM_API tm_artifact *tm_compile(tm_context *ctx, const char *ttir, size_t len, co
                                const tm_options *options);
 TM_API void tm_artifact_free(tm_artifact *a);
 /* "ttir" (cleaned tile IR), "ttgir" (tile IR with layouts), "tmir" (thread IR), "ll" (AIR as LLVM
- * text), "air" (wrapped bitcode), "metallib"; "ir" is the last stage reached. NULL when absent.
- * Text forms are made on first request. Owned by the artifact. */
+ * text), "air" (wrapped bitcode), "metallib"; "ir" is the last stage reached. NULL when absent: the
+ * first three need keep_stages. "ir" and "ll" are made on first request. Owned by the artifact. */
 TM_API const void *tm_artifact_get(tm_artifact *a, const char *form, size_t *len);
 typedef struct tm_kernel_info {
     const char *name;

@@ -155,3 +155,28 @@ void diag_format_json(text *out, const diag *d) {
     json_string(out, diag_help(d->code));
     text_puts(out, "}");
 }
+
+/* Recursion follows inlining depth, which the inliner bounds. */
+static src_loc *copy_loc(arena *a, const src_loc *loc) {
+    if (!loc)
+        return NULL;
+    src_loc *copy = arena_dup(a, loc, sizeof *loc);
+    if (loc->file)
+        copy->file = arena_str(a, loc->file, strlen(loc->file));
+    copy->caller = copy_loc(a, loc->caller);
+    return copy;
+}
+
+void diags_copy(tm_ctx *to, const tm_ctx *from) {
+    for (const diag *d = from->first; d; d = d->next) {
+        diag *copy = arena_dup(to->arena, d, sizeof *d);
+        copy->loc = *copy_loc(to->arena, &d->loc);
+        copy->message = arena_str(to->arena, d->message, strlen(d->message));
+        copy->note = d->note ? arena_str(to->arena, d->note, strlen(d->note)) : NULL;
+        copy->next = NULL;
+        *(to->last ? &to->last->next : &to->first) = copy;
+        to->last = copy;
+        to->count++;
+        to->errors += copy->level == DIAG_ERROR;
+    }
+}

@@ -47,6 +47,9 @@ tm_status diag_at(tm_ctx *ctx, const src_loc *loc, enum diag_code code, ...);
 /* Adds a note to the last diagnostic. */
 void diag_note(tm_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Copies every diagnostic of `from` with its texts, so that `from` may be freed. */
+void diags_copy(tm_ctx *to, const tm_ctx *from);
+
 int diag_number(enum diag_code code);        /* 1203 for TM1203 */
 const char *diag_help(enum diag_code code);  /* the row's advice, never NULL */
 /* Appends "file:line: error TM1203: message", caret lines when `source` (may be NULL) is the text

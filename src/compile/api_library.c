@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Public API: libraries and running. A library keeps the file's bytes; a function's module is read
+ * when it is asked about, and only the last one is kept, so that memory stays near one function. */
+#include "air/air.h"
+#include "air/metallib.h"
+#include "compile/context.h"
+#include "vgpu/vgpu.h"
+#include <stdlib.h>
+
+struct tm_library {
+    tm_ctx *ctx;        /* owns what metallib_read made */
+    u8 *data;
+    size_t len;
+    metallib *lib;      /* NULL for bare bitcode */
+    air_module *module; /* of function `index`; NULL before the first question */
+    air_kernel kernel;
+    uint32_t index;
+};
+
+TM_API tm_library *tm_library_load(tm_context *ctx, const void *data, size_t len) {
+    tm_library *lib = calloc(1, sizeof *lib);
+    if (!lib || !(lib->ctx = ctx_new()) || !(lib->data = malloc(len ? len : 1))) {
+        tm_library_free(lib);
+        diag_at(ctx->ctx, NULL, TM9002, "tm_library_load");
+        return NULL;
+    }
+    if (len)
+        memcpy(lib->data, data, len);
+    lib->len = len;
+    bool container = len >= 4 && memcmp(data, "MTLB", 4) == 0;
+    if (container)
+        lib->lib = metallib_read(lib->ctx, lib->data, len);
+    bool ok = container ? lib->lib != NULL : tm_library_name(lib, 0) != NULL;
+    diags_copy(ctx->ctx, lib->ctx);
+    if (!ok) {
+        tm_library_free(lib);
+        return NULL;
+    }
+    return lib;
+}
+
+TM_API void tm_library_free(tm_library *lib) {
+    if (!lib)
+        return;
+    if (lib->module)
+        air_module_free(lib->module);
+    ctx_free(lib->ctx);
+    free(lib->data);
+    free(lib);
+}
+
+/* The module of one function, its diagnostics going to ctx. NULL on error. */
+static air_module *open_module(tm_ctx *ctx, tm_library *lib, uint32_t index) {
+    if (index >= tm_library_count(lib)) {
+        diag_at(ctx, NULL, TM5901, index, tm_library_count(lib));
+        return NULL;
+    }
+    if (lib->module && lib->index == index) {
+        lib->module->ctx = ctx;
+        return lib->module;
+    }
+    if (lib->module)
+        air_module_free(lib->module);
+    lib->index = index;
+    lib->module = lib->lib ? air_read_bitcode(ctx, lib->lib->funcs[index].bitcode,
+                                              lib->lib->funcs[index].bitcode_len)
+                           : air_read_bitcode(ctx, lib->data, lib->len);
+    if (lib->module && air_kernel_read(lib->module, &lib->kernel) != 0) {
+        air_module_free(lib->module);
+        lib->module = NULL;
+    }
+    return lib->module;
+}
+
+TM_API uint32_t tm_library_count(const tm_library *lib) { return lib->lib ? lib->lib->n_funcs : 1; }
+
+TM_API const char *tm_library_name(const tm_library *lib, uint32_t index) {
+    if (index >= tm_library_count(lib))
+        return NULL;
+    if (lib->lib)
+        return lib->lib->funcs[index].name;
+    tm_library *bare = (tm_library *)lib; /* only fills the cache */
+    return open_module(lib->ctx, bare, 0) ? bare->kernel.name : NULL;
+}
+
+TM_API int tm_library_find(const tm_library *lib, const char *name) {
+    for (uint32_t i = 0; i < tm_library_count(lib); i++)
+        if (strcmp(tm_library_name(lib, i), name) == 0)
+            return (int)i;
+    return -1;
+}
+
+TM_API int tm_function_get(tm_context *ctx, tm_library *lib, uint32_t index, tm_function_info *out) {
+    if (!open_module(ctx->ctx, lib, index))
+        return -1;
+    const air_kernel *k = &lib->kernel;
+    *out = (tm_function_info){.name = tm_library_name(lib, index),
+                              .air_major = k->air_major,
+                              .air_minor = k->air_minor,
+                              .lang_major = k->lang_major,
+                              .lang_minor = k->lang_minor,
+                              .n_args = k->n_args,
+                              .n_constants = k->n_constants,
+                              .bitcode_len = lib->lib ? lib->lib->funcs[index].bitcode_len
+                                                      : lib->len};
+    return 0;
+}
+
+static const char *const arg_kinds[] = {[AIR_ARG_BUFFER] = "buffer",
+                                        [AIR_ARG_INDIRECT_BUFFER] = "indirect_buffer",
+                                        [AIR_ARG_SYSTEM] = "system",
+                                        [AIR_ARG_TEXTURE] = "texture",
+                                        [AIR_ARG_SAMPLER] = "sampler",
+                                        [AIR_ARG_OTHER] = "other"};
+
+TM_API int tm_function_arg(tm_context *ctx, tm_library *lib, uint32_t index, uint32_t arg,
+                           tm_arg_info *out) {
+    if (!open_module(ctx->ctx, lib, index))
+        return -1;
+    if (arg >= lib->kernel.n_args)
+        return diag_at(ctx->ctx, NULL, TM5902, arg, lib->kernel.n_args);
+    const air_arg *a = &lib->kernel.args[arg];
+    bool buffer = a->kind == AIR_ARG_BUFFER || a->kind == AIR_ARG_INDIRECT_BUFFER;
+    *out = (tm_arg_info){.kind = arg_kinds[a->kind],
+                         .name = a->name,
+                         .type_name = a->type_name,
+                         .access = !buffer ? NULL : a->writes ? "read_write" : "read",
+                         .location = a->location,
+                         .space = a->space,
+                         .type_size = a->type_size};
+    return 0;
+}
+
+TM_API const char *tm_function_text(tm_context *ctx, tm_library *lib, uint32_t index) {
+    const air_module *m = open_module(ctx->ctx, lib, index);
+    if (!m)
+        return NULL;
+    ctx->shown.len = 0;
+    air_print(&ctx->shown, m);
+    return ctx->shown.at;
+}
+
+TM_API int tm_function_verify(tm_context *ctx, tm_library *lib, uint32_t index) {
+    air_module *m = open_module(ctx->ctx, lib, index);
+    if (!m || air_verify(m) != 0)
+        return -1;
+    return air_check_rules(m, lib->kernel.air_minor);
+}
+
+struct tm_kernel {
+    vgpu_kernel *k;
+};
+
+/* "bounds", "none", or several separated by commas. */
+static tm_status parse_checks(tm_ctx *ctx, const char *list, vgpu_checks *out) {
+    *out = (vgpu_checks){.bounds = true};
+    for (const char *p = list; p && *p;) {
+        size_t len = strcspn(p, ",");
+        if (len == 4 && memcmp(p, "none", 4) == 0)
+            *out = (vgpu_checks){0};
+        else if (len == 6 && memcmp(p, "bounds", 6) == 0)
+            out->bounds = true;
+        else
+            return diag_at(ctx, NULL, TM5903, (int)len, p);
+        p += len + (p[len] == ',');
+    }
+    return 0;
+}
+
+TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
+                                const tm_constant_value *constants, uint32_t n_constants,
+                                const char *checks) {
+    vgpu_checks on;
+    if (parse_checks(ctx->ctx, checks, &on) != 0)
+        return NULL;
+    air_module *m = open_module(ctx->ctx, lib, index);
+    tm_kernel *k = m ? calloc(1, sizeof *k) : NULL;
+    if (!k)
+        return NULL;
+    k->k = vgpu_decode(ctx->ctx, m, constants, n_constants, on);
+    if (!k->k) {
+        free(k);
+        return NULL;
+    }
+    return k;
+}
+
+TM_API void tm_kernel_free(tm_kernel *k) {
+    if (!k)
+        return;
+    vgpu_kernel_free(k->k);
+    free(k);
+}
+
+TM_API void tm_kernel_listing(tm_context *ctx, const tm_kernel *k, const char **out) {
+    ctx->shown.len = 0;
+    vgpu_print(&ctx->shown, k->k);
+    *out = ctx->shown.at;
+}
+
+TM_API int tm_launch(tm_context *ctx, const tm_kernel *k, const tm_launch_params *params) {
+    return vgpu_run(ctx->ctx, k->k, params);
+}
