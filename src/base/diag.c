@@ -38,6 +38,14 @@ void ctx_clear(tm_ctx *ctx) {
 }
 
 tm_status diag_at(tm_ctx *ctx, const src_loc *loc, enum diag_code code, ...) {
+    va_list args;
+    va_start(args, code);
+    diag_at_v(ctx, loc, code, args);
+    va_end(args);
+    return -1;
+}
+
+tm_status diag_at_v(tm_ctx *ctx, const src_loc *loc, enum diag_code code, va_list args) {
     if (rows[code].level == DIAG_ERROR)
         ctx->errors++;
     if (ctx->count == MAX_KEPT)
@@ -49,10 +57,7 @@ tm_status diag_at(tm_ctx *ctx, const src_loc *loc, enum diag_code code, ...) {
     if (loc)
         d->loc = *loc;
     char message[2048];
-    va_list args;
-    va_start(args, code);
     vsnprintf(message, sizeof message, rows[code].format, args);
-    va_end(args);
     d->message = arena_str(ctx->arena, message, strlen(message));
     if (ctx->last)
         ctx->last->next = d;

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/text.h"
+#include <stdarg.h>
 
 enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
 
@@ -44,6 +45,7 @@ void ctx_clear(tm_ctx *ctx); /* forgets diagnostics, keeps memory */
 /* Records a diagnostic; loc may be NULL; the row's format takes the arguments. Returns -1 so that
  * callers can `return diag_at(...)`. At most 100 are kept. */
 tm_status diag_at(tm_ctx *ctx, const src_loc *loc, enum diag_code code, ...);
+tm_status diag_at_v(tm_ctx *ctx, const src_loc *loc, enum diag_code code, va_list args);
 /* Adds a note to the last diagnostic. */
 void diag_note(tm_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
