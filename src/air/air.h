@@ -36,6 +36,7 @@ struct air_type {
     u32 n_fields;
     const char *name;     /* named struct or opaque, else NULL; named structs are not merged */
     u32 id;               /* position in module->types */
+    u32 depth;            /* nesting; a named struct may hold itself behind a pointer */
 };
 air_type *air_type_simple(air_module *m, enum air_type_kind kind); /* void label metadata floats */
 air_type *air_type_int(air_module *m, u32 bits);
@@ -44,6 +45,7 @@ air_type *air_type_array(air_module *m, air_type *elem, u64 count);
 air_type *air_type_vector(air_module *m, air_type *elem, u64 count);
 air_type *air_type_struct(air_module *m, u32 n, air_type *const *fields, bool packed,
                           const char *name); /* name != NULL always makes a new type */
+air_type *air_type_opaque(air_module *m, const char *name); /* always a new type */
 air_type *air_type_func(air_module *m, air_type *result, u32 n, air_type *const *params,
                         bool vararg);
 /* Bytes in memory, alignment, and field offsets under AIR's data layout (format.md 2.4). */
@@ -71,6 +73,7 @@ typedef struct air_const {
     bool inbounds;
     bool cstring;         /* DATA read from or to be written as STRING/CSTRING */
     u32 n_elems;
+    u32 depth;            /* nesting of constants */
     u32 inrange;          /* GEP: index + 1 marked inrange, 0 none */
     u64 wide;             /* INT beyond 64 bits is refused; INT value (zero-extended) or FLOAT bits */
     air_type *aux;
@@ -89,6 +92,8 @@ air_value *air_const_data(air_module *m, air_type *t, const void *bytes, u64 len
 air_value *air_const_cast(air_module *m, u32 op, air_value *v, air_type *to);
 air_value *air_const_gep(air_module *m, air_type *source, bool inbounds, u32 n,
                          air_value *const *base_and_indices, air_type *result);
+air_value *air_const_gep_inrange(air_module *m, air_type *source, bool inbounds, u32 n,
+                                 air_value *const *base_and_indices, air_type *result, u32 inrange);
 
 struct air_global {
     air_value v;
@@ -106,6 +111,7 @@ enum air_linkage { AIR_EXTERNAL = 0, AIR_APPENDING = 2, AIR_INTERNAL = 3, AIR_PR
 
 struct air_func {
     air_value v;
+    air_module *module;
     air_type *func_type;
     u32 cc, linkage, align, section, visibility, gc, unnamed_addr, dll; /* cc 8 = fastcc */
     bool dso_local;
@@ -200,7 +206,8 @@ typedef struct air_named_md {
 air_md *air_md_string(air_module *m, const char *s);       /* merged */
 air_md *air_md_value(air_module *m, air_value *v);         /* merged */
 air_md *air_md_i32(air_module *m, u32 value);
-air_md *air_md_node(air_module *m, u32 n, air_md *const *ops); /* merged unless distinct */
+air_md *air_md_node(air_module *m, u32 n, air_md *const *ops); /* merged */
+air_md *air_md_distinct(air_module *m, u32 n, air_md *const *ops); /* never merged; ops may be patched */
 void air_named_md_add(air_module *m, const char *name, air_md *node);
 
 /* Attribute groups as in PARAMATTR_GROUP: slot 0 return, 1.. parameters, 0xFFFFFFFF function. */

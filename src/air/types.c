@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Types: interned by content, so equal types are equal pointers (named structs excepted, which are
+ * what they are by identity). Sizes and alignments follow AIR's one data layout: integers and floats
+ * are naturally aligned, a vector is aligned to its size rounded up to a power of two, pointers are
+ * 8 bytes. A type's depth counts nesting and is bounded, so that walking types may recurse. */
+#include "air/pools.h"
+
+void *pool_find(const map *pool, u64 hash, pool_same same, const void *key) {
+    void **slot = map_get(pool, hash);
+    for (pool_entry *e = slot ? *slot : NULL; e; e = e->next)
+        if (same(e->item, key))
+            return e->item;
+    return NULL;
+}
+
+void pool_add(arena *a, map *pool, u64 hash, void *item) {
+    pool_entry *e = arena_alloc(a, sizeof *e);
+    void **slot = map_put(pool, hash);
+    *e = (pool_entry){*slot, item};
+    *slot = e;
+}
+
+static u64 type_hash(const air_type *t) {
+    u64 h = hash_u64(t->kind * 4u + t->packed * 2u + t->vararg, t->bits);
+    h = hash_u64(h, t->space);
+    h = hash_u64(h, t->count);
+    h = hash_u64(h, MAP_KEY(t->elem));
+    for (u32 i = 0; i < t->n_fields; i++)
+        h = hash_u64(h, MAP_KEY(t->fields[i]));
+    return hash_u64(h, t->n_fields);
+}
+
+static bool type_same(const void *stored, const void *key) {
+    const air_type *a = stored, *b = key;
+    return a->kind == b->kind && a->packed == b->packed && a->vararg == b->vararg &&
+           a->bits == b->bits && a->space == b->space && a->count == b->count && a->elem == b->elem &&
+           a->n_fields == b->n_fields &&
+           (a->n_fields == 0 || memcmp(a->fields, b->fields, a->n_fields * sizeof *a->fields) == 0);
+}
+
+static u32 depth_of(const air_type *t) {
+    u32 depth = t->elem ? t->elem->depth : 0;
+    for (u32 i = 0; i < t->n_fields; i++)
+        depth = MAX(depth, t->fields[i]->depth);
+    return depth + 1;
+}
+
+static air_type *add_type(air_module *m, const air_type *key) {
+    air_type *t = arena_dup(m->arena, key, sizeof *key);
+    if (key->n_fields)
+        t->fields = arena_dup(m->arena, key->fields, key->n_fields * sizeof *key->fields);
+    t->depth = depth_of(t);
+    t->id = m->types.count;
+    VEC_PUSH(m->arena, &m->types, t);
+    return t;
+}
+
+static air_type *intern(air_module *m, air_type key) {
+    u64 hash = type_hash(&key);
+    air_type *t = pool_find(m->pools->types, hash, type_same, &key);
+    if (!t) {
+        t = add_type(m, &key);
+        pool_add(m->arena, m->pools->types, hash, t);
+    }
+    return t;
+}
+
+air_type *air_type_simple(air_module *m, enum air_type_kind kind) {
+    return intern(m, (air_type){.kind = (u8)kind});
+}
+air_type *air_type_int(air_module *m, u32 bits) {
+    return intern(m, (air_type){.kind = AIR_INT, .bits = bits});
+}
+air_type *air_type_ptr(air_module *m, air_type *elem, u32 space) {
+    return intern(m, (air_type){.kind = AIR_PTR, .space = space, .elem = elem});
+}
+air_type *air_type_array(air_module *m, air_type *elem, u64 count) {
+    return intern(m, (air_type){.kind = AIR_ARRAY, .count = count, .elem = elem});
+}
+air_type *air_type_vector(air_module *m, air_type *elem, u64 count) {
+    return intern(m, (air_type){.kind = AIR_VECTOR, .count = count, .elem = elem});
+}
+air_type *air_type_func(air_module *m, air_type *result, u32 n, air_type *const *params,
+                        bool vararg) {
+    return intern(m, (air_type){.kind = AIR_FUNC, .elem = result, .n_fields = n,
+                                .fields = (air_type **)params, .vararg = vararg});
+}
+
+air_type *air_type_struct(air_module *m, u32 n, air_type *const *fields, bool packed,
+                          const char *name) {
+    air_type key = {.kind = AIR_STRUCT, .packed = packed, .n_fields = n,
+                    .fields = (air_type **)fields};
+    if (!name)
+        return intern(m, key);
+    key.name = arena_str(m->arena, name, strlen(name));
+    return add_type(m, &key);
+}
+
+air_type *air_type_opaque(air_module *m, const char *name) {
+    air_type key = {.kind = AIR_OPAQUE, .name = arena_str(m->arena, name, strlen(name))};
+    return add_type(m, &key);
+}
+
+void air_struct_body(air_module *m, air_type *t, u32 n, air_type *const *fields, bool packed) {
+    TM_ASSERT(t->name);
+    t->kind = AIR_STRUCT;
+    t->packed = packed;
+    t->n_fields = n;
+    t->fields = n ? arena_dup(m->arena, fields, n * sizeof *fields) : NULL;
+    t->depth = depth_of(t);
+}
+
+static bool value_too_deep(const air_type *t, u32 depth) {
+    if (depth > AIR_MAX_DEPTH)
+        return true;
+    if (t->kind == AIR_ARRAY || t->kind == AIR_VECTOR)
+        return value_too_deep(t->elem, depth + 1);
+    if (t->kind != AIR_STRUCT)
+        return false;
+    const air_type *last = NULL;
+    for (u32 i = 0; i < t->n_fields; i++) {
+        if (t->fields[i] != last && value_too_deep(t->fields[i], depth + 1))
+            return true;
+        last = t->fields[i];
+    }
+    return false;
+}
+
+bool air_type_too_deep(air_type *t) { return t->depth > AIR_MAX_DEPTH || value_too_deep(t, 0); }
+
+u32 air_data_width(const air_type *t) {
+    if (type_is_float(t))
+        return float_width(t);
+    bool plain = t->kind == AIR_INT &&
+                 (t->bits == 8 || t->bits == 16 || t->bits == 32 || t->bits == 64);
+    return plain ? t->bits / 8 : 0;
+}
+
+static u64 mul_capped(u64 a, u64 b) {
+    u64 r;
+    return __builtin_mul_overflow(a, b, &r) || r > UINT64_MAX / 16 ? UINT64_MAX / 16 : r;
+}
+
+static u64 pow2_ceil(u64 x) { return x <= 1 ? 1 : 2ull << log2_u64(x - 1); }
+
+static u64 vector_bytes(const air_type *t) {
+    const air_type *e = t->elem;
+    u64 bits = e->kind == AIR_INT ? e->bits : air_size(e) * 8;
+    return (mul_capped(t->count, bits) + 7) / 8;
+}
+
+static u64 struct_align(const air_type *t) {
+    u64 align = 1;
+    for (u32 i = 0; i < t->n_fields && !t->packed; i++)
+        align = MAX(align, air_align(t->fields[i]));
+    return align;
+}
+
+u64 air_align(const air_type *t) {
+    switch ((enum air_type_kind)t->kind) {
+    case AIR_INT: return t->bits > 32 ? 8 : pow2_ceil((t->bits + 7) / 8);
+    case AIR_HALF:
+    case AIR_BFLOAT: return 2;
+    case AIR_FLOAT: return 4;
+    case AIR_DOUBLE:
+    case AIR_PTR: return 8;
+    case AIR_ARRAY: return air_align(t->elem);
+    case AIR_VECTOR: return pow2_ceil(vector_bytes(t));
+    case AIR_STRUCT: return struct_align(t);
+    case AIR_VOID:
+    case AIR_LABEL:
+    case AIR_METADATA:
+    case AIR_OPAQUE:
+    case AIR_FUNC: return 1;
+    }
+    return 1;
+}
+
+static u64 struct_size(const air_type *t, u32 fields) {
+    u64 at = 0;
+    for (u32 i = 0; i < fields; i++) {
+        if (!t->packed)
+            at = align_up(at, air_align(t->fields[i]));
+        at += air_size(t->fields[i]);
+        at = MIN(at, UINT64_MAX / 16);
+    }
+    return at;
+}
+
+u64 air_size(const air_type *t) {
+    switch ((enum air_type_kind)t->kind) {
+    case AIR_INT: return align_up((t->bits + 7) / 8, air_align(t));
+    case AIR_HALF:
+    case AIR_BFLOAT:
+    case AIR_FLOAT:
+    case AIR_DOUBLE:
+    case AIR_PTR: return air_align(t);
+    case AIR_ARRAY: return mul_capped(t->count, air_size(t->elem));
+    case AIR_VECTOR: return align_up(vector_bytes(t), air_align(t));
+    case AIR_STRUCT: return align_up(struct_size(t, t->n_fields), air_align(t));
+    case AIR_VOID:
+    case AIR_LABEL:
+    case AIR_METADATA:
+    case AIR_OPAQUE:
+    case AIR_FUNC: return 0;
+    }
+    return 0;
+}
+
+u64 air_field_offset(const air_type *t, u32 field) {
+    TM_ASSERT(t->kind == AIR_STRUCT && field < t->n_fields);
+    u64 at = struct_size(t, field);
+    return t->packed ? at : align_up(at, air_align(t->fields[field]));
+}
+
+air_type *air_type_step(air_type *t, u64 index) {
+    if (t->kind == AIR_ARRAY || t->kind == AIR_VECTOR)
+        return t->elem;
+    return t->kind == AIR_STRUCT && index < t->n_fields ? t->fields[index] : NULL;
+}
+
+air_type *air_gep_type(air_module *m, air_type *source, u32 n, air_value *const *ops) {
+    if (n == 0)
+        return NULL;
+    u64 lanes = 0;
+    for (u32 i = 0; i < n; i++) {
+        const air_type *t = ops[i]->type;
+        if (t->kind == AIR_VECTOR)
+            lanes = t->count;
+        if (type_scalar(t)->kind != (i ? AIR_INT : AIR_PTR))
+            return NULL;
+    }
+    air_type *t = source;
+    for (u32 i = 2; i < n && t; i++) {
+        const air_const *c = as_const(ops[i]);
+        bool known = c && c->kind == AIR_C_INT;
+        t = t->kind == AIR_STRUCT && !known ? NULL : air_type_step(t, known ? c->wide : 0);
+    }
+    if (!t)
+        return NULL;
+    air_type *p = air_type_ptr(m, t, type_scalar(ops[0]->type)->space);
+    return lanes ? air_type_vector(m, p, lanes) : p;
+}
