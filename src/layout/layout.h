@@ -18,6 +18,18 @@ typedef struct gf2_map {
     u32 col[GF2_MAX];
 } gf2_map;
 
+/* A growing subspace: vectors in echelon form by leading bit, each with the inputs that make it. */
+typedef struct gf2_span {
+    u32 vec[GF2_MAX], combo[GF2_MAX];
+    u32 size; /* dimension */
+} gf2_span;
+
+bool gf2_span_add(gf2_span *s, u32 v, u32 combo); /* false when v was inside already */
+bool gf2_span_has(const gf2_span *s, u32 v);
+/* What is left of v (0 when inside); *combo collects (XOR) the inputs that were used. */
+u32 gf2_span_reduce(const gf2_span *s, u32 v, u32 *combo);
+gf2_span gf2_image(const gf2_map *m);
+
 u32 gf2_apply(const gf2_map *m, u32 x);
 gf2_map gf2_identity(u8 bits);
 gf2_map gf2_compose(const gf2_map *outer, const gf2_map *inner); /* outer(inner(x)) */
@@ -33,7 +45,8 @@ u32 gf2_kernel(const gf2_map *m, u32 basis[GF2_MAX]);
 bool gf2_divide_left(const gf2_map *a, const gf2_map *b, gf2_map *out);
 
 enum layout_in { LAYOUT_REG, LAYOUT_LANE, LAYOUT_WARP, LAYOUT_INS };
-enum { LAYOUT_MAX_RANK = 16, LAYOUT_MAX_BITS = 20 };
+enum { LAYOUT_MAX_RANK = 16, LAYOUT_MAX_BITS = 20, LAYOUT_LANE_BITS = 5, LAYOUT_MAX_WARP_BITS = 5,
+       LAYOUT_TILE_BITS = 3 /* 8x8 matrices */ };
 
 /* A value type: compare with layout_equal, copy freely. Shape is part of it. */
 typedef struct layout {
@@ -53,8 +66,13 @@ gf2_map layout_map(const layout *l);          /* inputs in order register, lane,
 bool layout_covers(const layout *l);          /* onto: every element is held somewhere */
 u32 layout_free_mask(const layout *l, enum layout_in in); /* input bits whose base is dependent on
                                                   earlier (register, lane, warp) ones: replication */
-/* Bit position in the flat index where dimension d starts. */
+/* Bit position in the flat index where dimension d starts, and the mask of its bits. */
 u32 layout_dim_shift(const layout *l, u32 d);
+u32 layout_dim_mask(const layout *l, u32 d);
+bool layout_same_shape(const layout *a, const layout *b);
+gf2_map layout_part(const layout *l, enum layout_in in); /* register, lane or warp inputs alone */
+/* Every base of `in` touches either only bits of `mask` or none of them: what reduce needs. */
+bool layout_separates(const layout *l, u32 mask);
 
 /* Blocked: each thread holds `per_thread` (log2) consecutive elements of the dimensions in `order`
  * (fastest first), then lanes, then warps follow in the same order; what is left over wraps into
@@ -68,6 +86,13 @@ layout layout_blocked(u32 rank, const i64 *shape, const u8 *order, const u8 *per
  * EVIDENCE: Apple-compiled matrix kernels read exactly elements 0 and 1 of this map. */
 layout layout_fragment(u32 rank, const i64 *shape, u32 row_warp_bits, u32 col_warp_bits,
                        u32 warp_bits);
+/* Whether l maps registers and lanes as layout_fragment does (any placement of whole tiles). A dot
+ * whose result is a fragment runs on the matrix unit, any other is a scalar dot. */
+bool layout_is_fragment(const layout *l);
+/* The layout that operand 0 (a, ..xMxK) or 1 (b, ..xKxN) of a dot has when its result has layout c:
+ * c without the other operand's dimension, all of K in registers (fragment c: K within a tile as
+ * the tile maps it). */
+layout layout_dot_operand(const layout *c, u32 operand, const i64 *shape);
 
 /* Layouts through shape ops. "result from source" and back; all total. */
 layout layout_reshape(const layout *l, u32 rank, const i64 *shape);
@@ -77,14 +102,47 @@ layout layout_drop_dim(const layout *l, u32 dim);               /* reduce: bits 
 layout layout_project(const layout *l, const i64 *shape);       /* same rank; dims of size 1 in shape
                                                   lose their bits: broadcast's source */
 /* Registers that repeat another register of the same thread are dropped; *kept (may be NULL) maps
- * new registers to old ones. Every lowered tensor uses only layouts without such registers. */
+ * new registers (bits) to old ones. Every lowered tensor uses only layouts without such registers. */
 layout layout_canonical(const layout *l);
+layout layout_canonical_kept(const layout *l, gf2_map *kept);
 
 /* How to turn values held as src into values held as dst. */
 enum convert_kind { CONVERT_NONE, CONVERT_REGISTERS, CONVERT_SHUFFLE, CONVERT_THREADGROUP };
 enum convert_kind layout_convert_kind(const layout *src, const layout *dst);
-/* For REGISTERS and SHUFFLE: dst register r of lane l in warp w is src register
- * apply(reg part) in lane l ^ ..., given as one map (dst reg, lane) -> (src reg, lane). */
+/* For NONE, REGISTERS and SHUFFLE (else false): where dst's values come from within the simdgroup.
+ * Inputs: dst register bits, then 5 lane bits, then warp bits. Outputs: src register bits, then 5
+ * source lane bits. For REGISTERS the source lane is the own lane. The source register may depend on
+ * lane and warp: then it is picked with selects. */
 bool layout_convert_map(const layout *src, const layout *dst, gf2_map *out);
 
-void layout_print(text *out, const layout *l); /* {register = [[0, 1]], lane = [...], warp = [...]} */
+/* The same map made ready for shuffles; true exactly for kind SHUFFLE. The recipe, where a register
+ * array is "turned" by XORing its index with a linear function of lane and warp (for each input bit
+ * with column m != 0: new[i] = bit ? old[i ^ m] : old[i]; log-many selects per register):
+ *   x[s] = src[s ^ send(0, lane, warp)]                        for all src registers s
+ *   t[r] = shuffle of x[send(r, 0, 0)] from lane from(r, lane, warp)   for all dst registers r
+ *   dst[r] = t[r ^ pick(lane)]                                 for all r
+ * xor_lanes: from(r, lane, warp) = lane ^ from(r, 0, 0), so tm.shuffle_xor serves (and nothing at
+ * all where the mask is 0); else tm.shuffle with a lane computed once, ^ a constant of r. */
+typedef struct shuffle_plan {
+    gf2_map send;  /* (dst register, lane, warp) -> src register */
+    gf2_map from;  /* (dst register, lane, warp) -> lane */
+    gf2_map pick;  /* lane -> dst register */
+    bool xor_lanes;
+} shuffle_plan;
+bool layout_shuffle_plan(const layout *src, const layout *dst, shuffle_plan *out);
+
+/* A place in threadgroup memory for a tensor on its way from src to dst: the element with flat index
+ * i lies at element offset gf2_apply(&offset, i), a bijection onto 0..numel-1 with lanes of one access
+ * spread over banks where the maps allow it. Groups of 1 << store_vec registers of src are neighbours
+ * in memory: a register r whose own bases give offset bits 0..store_vec-1 all zero leads a group, and
+ * neighbour x of it is register r ^ store_reg(x). The same for dst with load_vec, load_reg. Lanes and
+ * warps never touch those low bits, so leaders are aligned for every thread. */
+typedef struct memory_plan {
+    gf2_map offset;
+    gf2_map store_reg, load_reg; /* low offset bits -> src (dst) register bits */
+    u8 store_vec, load_vec;      /* log2, at most 16 bytes */
+} memory_plan;
+void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2, memory_plan *out);
+
+void layout_print(text *out, const layout *l); /* {register = [[0, 1]], lane = [...], warp = [...],
+                                                   block = []} */
