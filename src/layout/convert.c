@@ -158,11 +158,20 @@ static void take(pool *to, gf2_span *taken, const pool *from, u32 want) {
             to->at[to->count++] = from->at[i];
 }
 
-/* Vectors by which lanes of one access should not differ: same bank, other row. */
-static void choose_rows(const layout *src, const layout *dst, const pool *low, u32 want, pool *rows) {
+/* Adds the lane bits that move together in one cycle: as many lanes as fill one row of banks. */
+static void pool_add_lanes(pool *p, const layout *l, u32 access_log2) {
+    u32 lanes = access_log2 < 2 ? LAYOUT_LANE_BITS : (u32)BANK_ROW_LOG2 - access_log2;
+    for (u32 i = 0; i < MIN(lanes, (u32)LAYOUT_LANE_BITS); i++)
+        pool_add(p, l->base[LAYOUT_LANE][i]);
+}
+
+/* Vectors by which lanes of one access should not differ: same bank, other row. Accesses are of
+ * 1 << store (src) and 1 << load (dst) bytes. */
+static void choose_rows(const layout *src, const layout *dst, const pool *low, u32 store, u32 load,
+                        u32 want, pool *rows) {
     pool a = *low, b = *low, rest = {0}, only_a = {0}, only_b = {0}, sums = {0};
-    pool_add_in(&a, src, LAYOUT_LANE);
-    pool_add_in(&b, dst, LAYOUT_LANE);
+    pool_add_lanes(&a, src, store);
+    pool_add_lanes(&b, dst, load);
     gf2_span seen = a.span;
     for (u32 i = low->count; i < b.count; i++)
         if (gf2_span_add(&seen, b.at[i], 0))
@@ -213,8 +222,9 @@ void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log
     common_registers(src, dst, &common);
     pool_add_in(&loads, dst, LAYOUT_REG);
     take(&low, &low.span, &common, max_vec);
+    u32 store = elem_bytes_log2 + low.count;
     take(&low, &low.span, &loads, max_vec);
-    choose_rows(src, dst, &low, n - MAX(row_bits, low.count), &rows);
+    choose_rows(src, dst, &low, store, elem_bytes_log2 + low.count, n - MAX(row_bits, low.count), &rows);
 
     gf2_span taken = low.span;
     for (u32 i = 0; i < rows.count; i++)
