@@ -180,7 +180,7 @@ def start(out):
     triton.knobs.compilation.always_compile = True
     triton.runtime.driver.set_active(CaptureDriver())
     backend = type("Capture", (), {"compiler": CaptureBackend, "driver": CaptureDriver})
-    triton.backends.backends["capture"] = backend
+    triton.backends.backends[TARGET.backend] = backend
 
 
 def source(name):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Collects raw TTIR modules of real libraries' kernels: python collect.py OUT_DIR [SOURCE ...]
 
-Sources: liger, fla. OUT_DIR gets one .ttir per distinct module and manifest.jsonl.
+Sources: liger, fla, inductor. OUT_DIR gets one .ttir per distinct module and manifest.jsonl.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ import libraries
 def main(out, *sources):
     capture.start(out)
     libraries.limit_autotuning()
-    for name in sources or ("liger", "fla"):
+    for name in sources or ("liger", "fla", "inductor"):
         before = capture.count()
         capture.source(name)
         getattr(libraries, name)()

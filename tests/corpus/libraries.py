@@ -133,3 +133,46 @@ def fla(dtypes=(torch.bfloat16, torch.float32), sizes=FLA_SIZES):
             for choice in (0, 1):
                 if run(fla_call(fn, size, dtype, choice, extra)) is None:
                     break
+
+
+def inductor_functions():
+    import torch.nn.functional as F
+
+    softmax = lambda x, y: torch.softmax(x * 2 + y, -1)
+    return {
+        "pointwise": lambda x, y: torch.sigmoid(x) * torch.tanh(y) + torch.where(x > 0, y, -y),
+        "gelu": lambda x, y: F.gelu(x) * F.silu(y),
+        "exotic": lambda x, y: torch.log1p(x.abs()) + torch.erf(y) + torch.rsqrt(x * x + 1) - torch.expm1(y.clamp(-1, 1)),
+        "integers": lambda x, y: ((x * 100).int() // 7 % 5 + (y * 10).int().bitwise_and(3)).float(),
+        "trigonometry": lambda x, y: torch.sin(x) * torch.cos(y) + torch.atan2(x, y) + torch.floor(x) - torch.ceil(y),
+        "sum": lambda x, y: (x * y).sum(-1) + x.amax(-1),
+        "sum_all": lambda x, y: (x - y).pow(2).mean(),
+        "column_sum": lambda x, y: (x * y).sum(0),
+        "argmax": lambda x, y: (x.argmax(-1), y.argmin(0)),
+        "variance": lambda x, y: torch.var_mean(x + y, -1),
+        "softmax": softmax,
+        "log_softmax": lambda x, y: torch.log_softmax(x, -1) * y,
+        "layer_norm": lambda x, y: F.layer_norm(x, x.shape[-1:]) + y,
+        "rms_norm": lambda x, y: F.rms_norm(x, x.shape[-1:]) * y,
+        "cumsum": lambda x, y: torch.cumsum(x, -1) + y,
+        "gather": lambda x, y: torch.gather(x, 1, (y.abs() * 3).long().clamp(0, x.shape[1] - 1)),
+        "transpose": lambda x, y: (x.t() + y.t()).contiguous(),
+        "cat": lambda x, y: torch.cat([x, y * 2, x + y], -1),
+        "pad": lambda x, y: F.pad(x, (1, 2)) * 2 + F.pad(y, (2, 1)),
+        "pool": lambda x, y: F.max_pool2d((x + y)[None, None], 2),
+        "dropout": lambda x, y: F.dropout(x * y, 0.3, True),
+        "any": lambda x, y: ((x > y).any(-1), (x < 2).all(0)),
+        "cross_entropy": lambda x, y: F.cross_entropy(x, (y[:, 0].abs() * 3).long().clamp(0, 3)),
+        "sort": lambda x, y: torch.sort(x, -1)[0] + y,
+    }
+
+
+def inductor(sizes=((32, 64), (17, 1000)), dtypes=(torch.float32, torch.bfloat16)):
+    import torch._inductor.config as config
+
+    config.cpu_backend = "triton"
+    config.force_disable_caches = True
+    config.compile_threads = 1
+    for (name, fn), size, dtype in itertools.product(inductor_functions().items(), sizes, dtypes):
+        torch._dynamo.reset()
+        run(lambda: torch.compile(fn)(torch.randn(size, dtype=dtype), torch.randn(size, dtype=dtype)))
