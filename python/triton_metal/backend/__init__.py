@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The Triton backend `metal`, found by upstream through the entry point group `triton.backends`."""
