@@ -11,6 +11,8 @@ extern const pass_info pass_cse;            /* dominance-scoped; also serves thr
 extern const pass_info pass_licm;           /* pure ops leave loops; also serves thread IR */
 extern const pass_info pass_dce;            /* unused pure ops and loop-carried values go */
 extern const pass_info pass_assign_layouts; /* every tensor type gets a #ttg.linear encoding */
+/* The invariants of tile IR with layouts, op by op (21xx). 0 or -1 with diagnostics. */
+tm_status layouts_verify(ir_module *m);
 
 /* Axis analysis: what is known of integer and pointer tensors (and scalars), per dimension. */
 enum { AXIS_MAX_RANK = 16 };

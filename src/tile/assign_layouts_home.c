@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Home: one layout per value (per group of carried values), settled with uses before definitions.
+ * A dot's preference stays; what only serves values laid out for a dot follows them (a load of
+ * operand c becomes a load in fragments); then a load's preference; then what the uses ask for; then
+ * the default. Loops make uses come late, so sweeps repeat until nothing changes. */
+#include "tile/assign_layouts.h"
+
+enum { MAX_SWEEPS = 8 };
+
+static choice home_of(assign *s, const ir_value *v) { return s->home[group_of(s, v)]; }
+
+choice op_choice(assign *s, const ir_op *op) {
+    if (rules_has_side(op))
+        return s->side[op->mark];
+    if (op->n_results && is_tensor(ir_result(op, 0)))
+        return home_of(s, ir_result(op, 0));
+    return (choice){0};
+}
+
+choice demand_of(assign *s, ir_op *op, u32 i) {
+    const ir_value *to = carried_value(op, i);
+    if (!is_tensor(ir_operand(op, i)))
+        return (choice){0};
+    if (to)
+        return home_of(s, to);
+    choice c = op_choice(s, op);
+    layout l;
+    if (!c.layout || !rules_operand(op, i, c.layout->layout, &l))
+        return (choice){0};
+    if (op->code == IR_tt_dot && i < 2)
+        c.strength = WANT_WEAK;
+    return (choice){layout_attr(s, &l), c.strength};
+}
+
+/* What the uses of a group ask for. */
+typedef struct wants {
+    choice best;   /* the strongest, the first found among equals */
+    bool one_dot;  /* all uses ask for best, and with the strength of a dot */
+} wants;
+
+static wants gather_wants(assign *s, u32 g) {
+    wants w = {.one_dot = true};
+    u32 v = g;
+    do {
+        for (ir_use *u = s->values[v]->uses; u; u = u->next) {
+            choice c = demand_of(s, u->owner, (u32)(u - u->owner->operands));
+            w.one_dot &= c.strength == WANT_DOT && (!w.best.layout || w.best.layout == c.layout);
+            if (c.strength > w.best.strength)
+                w.best = c;
+        }
+        v = s->next[v];
+    } while (v != g);
+    w.one_dot &= w.best.layout != NULL;
+    return w;
+}
+
+/* Whether v's op can run in the layout that a dot's neighbours want instead of its own preference. */
+static bool may_follow(assign *s, const ir_value *v, const layout *l) {
+    const ir_op *op = v->op;
+    if (!op || op->n_regions)
+        return false;
+    switch (op->code) {
+    case IR_tt_load:
+        return access_is_good(s, ir_operand(op, 0), l);
+    case IR_tt_expand_dims:
+    case IR_tt_reshape:
+    case IR_tt_trans:
+        return true;
+    default:
+        return ir_has_trait(op, IR_ELEMENTWISE);
+    }
+}
+
+static choice choose_home(assign *s, u32 g) {
+    const ir_value *v = s->values[g];
+    const ir_op *op = v->op;
+    choice p = s->pref[g];
+    bool carried = s->next[g] != g;
+    if (op && rules_has_side(op)) {
+        choice side = s->side[op->mark];
+        layout l = rules_result(op, v->index, side.layout->layout);
+        return (choice){layout_attr(s, &l), side.strength};
+    }
+    if (p.strength == WANT_DOT)
+        return p;
+    if (op && (op->code == IR_tt_atomic_rmw || op->code == IR_tt_atomic_cas))
+        return p;
+    wants w = gather_wants(s, g);
+    bool fits = w.best.layout && (!op || rules_allow(op, w.best.layout->layout));
+    if (fits && w.one_dot && !carried && may_follow(s, v, w.best.layout->layout))
+        return w.best;
+    if (p.strength == WANT_LOAD)
+        return p;
+    if (fits && w.best.strength >= p.strength)
+        return w.best;
+    if (p.strength)
+        return p;
+    layout l = default_layout(s, v->type);
+    if (op && op->code == IR_tt_join) {
+        l = layout_drop_dim(&l, l.rank - 1u);
+        l = layout_canonical(&l);
+        l = join_layout(&l, v->type);
+    }
+    return (choice){layout_attr(s, &l), WANT_WEAK};
+}
+
+static void settle(assign *s, const ir_value *v) {
+    if (!is_tensor(v))
+        return;
+    u32 g = group_of(s, v);
+    choice c = choose_home(s, g);
+    if (c.layout != s->home[g].layout || c.strength != s->home[g].strength) {
+        s->home[g] = c;
+        s->changed = true;
+    }
+}
+
+void home_all(assign *s) {
+    u32 sweep = 0;
+    do {
+        s->changed = false;
+        for (u32 i = s->n_ops; i-- > 0;) {
+            ir_op *op = s->ops[i];
+            for (u32 k = 0; k < op->n_results; k++)
+                settle(s, ir_result(op, k));
+            for (u32 r = 0; r < op->n_regions; r++)
+                for (ir_block *b = op->regions[r].first; b; b = b->next)
+                    for (u32 k = 0; k < b->n_args; k++)
+                        settle(s, b->args[k]);
+        }
+    } while (s->changed && ++sweep < MAX_SWEEPS);
+}
