@@ -18,7 +18,7 @@ typedef struct metallib_func {
     u64 bitcode_len;
     u32 n_constants;
     const metallib_constant *constants;
-    const u8 *reflection;          /* RLST group payload (ld style) or NULL */
+    const u8 *reflection;          /* RLST flatbuffer (ld style) or NULL */
     u64 reflection_len;
     u8 tags[12][4];                /* tag order as read, for byte-exact rewriting */
     u32 n_tags;
@@ -43,3 +43,5 @@ tm_status metallib_write(tm_ctx *ctx, const metallib *lib, text *out);
 /* A classic one-kernel library for macOS 13, 14, 15 or 26. Fills hash and sizes. */
 tm_status metallib_write_kernel(tm_ctx *ctx, const char *name, u32 macos, const u8 *blob, size_t len,
                                 text *out);
+/* Whether the stored hash is the bitcode's; metallib_read does not look. -1 with a 4103. */
+tm_status metallib_check_hash(tm_ctx *ctx, const metallib_func *f);

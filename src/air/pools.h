@@ -25,13 +25,14 @@ typedef bool (*pool_same)(const void *stored, const void *key);
 void *pool_find(const map *pool, u64 hash, pool_same same, const void *key);
 void pool_add(arena *a, map *pool, u64 hash, void *item);
 
-/* Deepest nesting of types and constants a module may have; keeps every recursion bounded. */
-enum { AIR_MAX_DEPTH = 200 };
+/* Deepest nesting and size of types and constants a file may bring; bounds every recursion. */
+enum { AIR_MAX_DEPTH = 200, AIR_MAX_TYPE_WEIGHT = 1 << 17, AIR_MAX_CONST_WEIGHT = 1 << 22 };
 
 /* Gives a named struct its body; the reader makes the struct first, when it is referred to early. */
 void air_struct_body(air_module *m, air_type *t, u32 n, air_type *const *fields, bool packed);
-/* True when a value of type t contains itself or nests too deep. */
-bool air_type_too_deep(air_type *t);
+/* Computes size, alignment and value depth from the parts; false while a part has none yet. Types
+ * built from complete parts are laid out when they are made. */
+bool air_type_lay_out(air_type *t);
 /* Length of text may include NUL bytes. */
 air_md *air_md_string_len(air_module *m, const char *s, size_t len);
 /* A node that is not merged; the caller may still fill its operands. */
@@ -60,3 +61,5 @@ static inline u32 float_width(const air_type *t) {
 air_type *air_type_step(air_type *t, u64 index);
 /* Result pointer type of a GEP over base and indices of these types; NULL when malformed. */
 air_type *air_gep_type(air_module *m, air_type *source, u32 n, air_value *const *ops);
+/* Whether LLVM allows this cast between these types. */
+bool air_cast_ok(u32 op, const air_type *from, const air_type *to);

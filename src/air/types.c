@@ -38,18 +38,81 @@ static bool type_same(const void *stored, const void *key) {
            (a->n_fields == 0 || memcmp(a->fields, b->fields, a->n_fields * sizeof *a->fields) == 0);
 }
 
-static u32 depth_of(const air_type *t) {
-    u32 depth = t->elem ? t->elem->depth : 0;
-    for (u32 i = 0; i < t->n_fields; i++)
+static u64 mul_capped(u64 a, u64 b) {
+    u64 r;
+    return __builtin_mul_overflow(a, b, &r) || r > UINT64_MAX / 16 ? UINT64_MAX / 16 : r;
+}
+
+static u32 add_capped(u32 a, u32 b) { return a > UINT32_MAX - b ? UINT32_MAX : a + b; }
+static u64 pow2_ceil(u64 x) { return x <= 1 ? 1 : 2ull << log2_u64(x - 1); }
+
+static void measure(air_type *t) {
+    u32 depth = t->elem ? t->elem->depth : 0, weight = t->elem ? t->elem->weight : 0;
+    for (u32 i = 0; i < t->n_fields; i++) {
         depth = MAX(depth, t->fields[i]->depth);
-    return depth + 1;
+        weight = add_capped(weight, t->fields[i]->weight);
+    }
+    t->depth = t->name ? 1 : depth + 1;
+    t->weight = t->name ? 1 : add_capped(weight, 1);
+}
+
+static u64 vector_bytes(const air_type *t) {
+    u64 bits = t->elem->kind == AIR_INT ? t->elem->bits : t->elem->size * 8;
+    return (mul_capped(t->count, bits) + 7) / 8;
+}
+
+static u64 struct_end(const air_type *t, u32 fields) {
+    u64 at = 0;
+    for (u32 i = 0; i < fields; i++) {
+        if (!t->packed)
+            at = align_up(at, t->fields[i]->align);
+        at = MIN(at + t->fields[i]->size, UINT64_MAX / 16);
+    }
+    return at;
+}
+
+static void lay_out_scalar(air_type *t) {
+    t->size = t->kind == AIR_INT   ? (t->bits > 32 ? 8 : pow2_ceil((t->bits + 7) / 8))
+              : type_is_float(t)   ? float_width(t)
+              : t->kind == AIR_PTR ? 8
+                                   : 0;
+    t->align = MAX(t->size, 1);
+    if (t->kind == AIR_INT)
+        t->size = align_up((t->bits + 7) / 8, t->align);
+}
+
+bool air_type_lay_out(air_type *t) {
+    bool sequence = t->kind == AIR_ARRAY || t->kind == AIR_VECTOR;
+    u32 depth = sequence ? t->elem->value_depth : 1;
+    for (u32 i = 0; t->kind == AIR_STRUCT && i < t->n_fields && depth; i++)
+        depth = t->fields[i]->value_depth ? MAX(depth, t->fields[i]->value_depth) : 0;
+    if (!depth)
+        return false;
+    t->value_depth = depth + 1;
+    if (t->kind == AIR_ARRAY) {
+        t->size = mul_capped(t->count, t->elem->size);
+        t->align = t->elem->align;
+    } else if (t->kind == AIR_VECTOR) {
+        t->align = pow2_ceil(vector_bytes(t));
+        t->size = align_up(vector_bytes(t), t->align);
+    } else if (t->kind == AIR_STRUCT) {
+        t->align = 1;
+        for (u32 i = 0; i < t->n_fields && !t->packed; i++)
+            t->align = MAX(t->align, t->fields[i]->align);
+        t->size = align_up(struct_end(t, t->n_fields), t->align);
+    } else {
+        lay_out_scalar(t);
+    }
+    return true;
 }
 
 static air_type *add_type(air_module *m, const air_type *key) {
     air_type *t = arena_dup(m->arena, key, sizeof *key);
     if (key->n_fields)
         t->fields = arena_dup(m->arena, key->fields, key->n_fields * sizeof *key->fields);
-    t->depth = depth_of(t);
+    measure(t);
+    t->align = 1;
+    air_type_lay_out(t);
     t->id = m->types.count;
     VEC_PUSH(m->arena, &m->types, t);
     return t;
@@ -107,26 +170,10 @@ void air_struct_body(air_module *m, air_type *t, u32 n, air_type *const *fields,
     t->packed = packed;
     t->n_fields = n;
     t->fields = n ? arena_dup(m->arena, fields, n * sizeof *fields) : NULL;
-    t->depth = depth_of(t);
+    measure(t);
+    t->value_depth = 0;
+    air_type_lay_out(t);
 }
-
-static bool value_too_deep(const air_type *t, u32 depth) {
-    if (depth > AIR_MAX_DEPTH)
-        return true;
-    if (t->kind == AIR_ARRAY || t->kind == AIR_VECTOR)
-        return value_too_deep(t->elem, depth + 1);
-    if (t->kind != AIR_STRUCT)
-        return false;
-    const air_type *last = NULL;
-    for (u32 i = 0; i < t->n_fields; i++) {
-        if (t->fields[i] != last && value_too_deep(t->fields[i], depth + 1))
-            return true;
-        last = t->fields[i];
-    }
-    return false;
-}
-
-bool air_type_too_deep(air_type *t) { return t->depth > AIR_MAX_DEPTH || value_too_deep(t, 0); }
 
 u32 air_data_width(const air_type *t) {
     if (type_is_float(t))
@@ -136,80 +183,12 @@ u32 air_data_width(const air_type *t) {
     return plain ? t->bits / 8 : 0;
 }
 
-static u64 mul_capped(u64 a, u64 b) {
-    u64 r;
-    return __builtin_mul_overflow(a, b, &r) || r > UINT64_MAX / 16 ? UINT64_MAX / 16 : r;
-}
-
-static u64 pow2_ceil(u64 x) { return x <= 1 ? 1 : 2ull << log2_u64(x - 1); }
-
-static u64 vector_bytes(const air_type *t) {
-    const air_type *e = t->elem;
-    u64 bits = e->kind == AIR_INT ? e->bits : air_size(e) * 8;
-    return (mul_capped(t->count, bits) + 7) / 8;
-}
-
-static u64 struct_align(const air_type *t) {
-    u64 align = 1;
-    for (u32 i = 0; i < t->n_fields && !t->packed; i++)
-        align = MAX(align, air_align(t->fields[i]));
-    return align;
-}
-
-u64 air_align(const air_type *t) {
-    switch ((enum air_type_kind)t->kind) {
-    case AIR_INT: return t->bits > 32 ? 8 : pow2_ceil((t->bits + 7) / 8);
-    case AIR_HALF:
-    case AIR_BFLOAT: return 2;
-    case AIR_FLOAT: return 4;
-    case AIR_DOUBLE:
-    case AIR_PTR: return 8;
-    case AIR_ARRAY: return air_align(t->elem);
-    case AIR_VECTOR: return pow2_ceil(vector_bytes(t));
-    case AIR_STRUCT: return struct_align(t);
-    case AIR_VOID:
-    case AIR_LABEL:
-    case AIR_METADATA:
-    case AIR_OPAQUE:
-    case AIR_FUNC: return 1;
-    }
-    return 1;
-}
-
-static u64 struct_size(const air_type *t, u32 fields) {
-    u64 at = 0;
-    for (u32 i = 0; i < fields; i++) {
-        if (!t->packed)
-            at = align_up(at, air_align(t->fields[i]));
-        at += air_size(t->fields[i]);
-        at = MIN(at, UINT64_MAX / 16);
-    }
-    return at;
-}
-
-u64 air_size(const air_type *t) {
-    switch ((enum air_type_kind)t->kind) {
-    case AIR_INT: return align_up((t->bits + 7) / 8, air_align(t));
-    case AIR_HALF:
-    case AIR_BFLOAT:
-    case AIR_FLOAT:
-    case AIR_DOUBLE:
-    case AIR_PTR: return air_align(t);
-    case AIR_ARRAY: return mul_capped(t->count, air_size(t->elem));
-    case AIR_VECTOR: return align_up(vector_bytes(t), air_align(t));
-    case AIR_STRUCT: return align_up(struct_size(t, t->n_fields), air_align(t));
-    case AIR_VOID:
-    case AIR_LABEL:
-    case AIR_METADATA:
-    case AIR_OPAQUE:
-    case AIR_FUNC: return 0;
-    }
-    return 0;
-}
+u64 air_size(const air_type *t) { return t->size; }
+u64 air_align(const air_type *t) { return t->align; }
 
 u64 air_field_offset(const air_type *t, u32 field) {
     TM_ASSERT(t->kind == AIR_STRUCT && field < t->n_fields);
-    u64 at = struct_size(t, field);
+    u64 at = struct_end(t, field);
     return t->packed ? at : align_up(at, air_align(t->fields[field]));
 }
 
@@ -240,4 +219,47 @@ air_type *air_gep_type(air_module *m, air_type *source, u32 n, air_value *const 
         return NULL;
     air_type *p = air_type_ptr(m, t, type_scalar(ops[0]->type)->space);
     return lanes ? air_type_vector(m, p, lanes) : p;
+}
+
+static u32 scalar_bits(const air_type *t) {
+    return t->kind == AIR_INT ? t->bits : type_is_float(t) ? 8 * float_width(t) : 64;
+}
+
+static bool bitcast_ok(const air_type *from, const air_type *to) {
+    const air_type *a = type_scalar(from), *b = type_scalar(to);
+    if (a->kind == AIR_PTR || b->kind == AIR_PTR)
+        return a->kind == b->kind && a->space == b->space &&
+               (from->kind == AIR_VECTOR) == (to->kind == AIR_VECTOR) &&
+               (from->kind != AIR_VECTOR || from->count == to->count);
+    bool numbers = (a->kind == AIR_INT || type_is_float(a)) && (b->kind == AIR_INT || type_is_float(b));
+    u64 na = from->kind == AIR_VECTOR ? from->count : 1, nb = to->kind == AIR_VECTOR ? to->count : 1;
+    return numbers && na * scalar_bits(a) == nb * scalar_bits(b);
+}
+
+bool air_cast_ok(u32 op, const air_type *from, const air_type *to) {
+    if (op == AIR_BITCAST)
+        return bitcast_ok(from, to);
+    bool vector = from->kind == AIR_VECTOR;
+    if (vector != (to->kind == AIR_VECTOR) || (vector && from->count != to->count))
+        return false;
+    const air_type *a = type_scalar(from), *b = type_scalar(to);
+    bool int_a = a->kind == AIR_INT, int_b = b->kind == AIR_INT;
+    bool float_a = type_is_float(a), float_b = type_is_float(b);
+    switch ((enum air_cast)op) {
+    case AIR_TRUNC: return int_a && int_b && a->bits > b->bits;
+    case AIR_ZEXT:
+    case AIR_SEXT: return int_a && int_b && a->bits < b->bits;
+    case AIR_FPTOUI:
+    case AIR_FPTOSI: return float_a && int_b;
+    case AIR_UITOFP:
+    case AIR_SITOFP: return int_a && float_b;
+    case AIR_FPTRUNC: return float_a && float_b && scalar_bits(a) > scalar_bits(b);
+    case AIR_FPEXT: return float_a && float_b && scalar_bits(a) < scalar_bits(b);
+    case AIR_PTRTOINT: return a->kind == AIR_PTR && int_b;
+    case AIR_INTTOPTR: return int_a && b->kind == AIR_PTR;
+    case AIR_ADDRSPACECAST:
+        return a->kind == AIR_PTR && b->kind == AIR_PTR && a->space != b->space;
+    case AIR_BITCAST: break;
+    }
+    return false;
 }
