@@ -36,7 +36,9 @@ struct air_type {
     u32 n_fields;
     const char *name;     /* named struct or opaque, else NULL; named structs are not merged */
     u32 id;               /* position in module->types */
-    u32 depth;            /* nesting; a named struct may hold itself behind a pointer */
+    u32 depth, weight;    /* nesting and nodes when spelled out; a named struct counts as one */
+    u32 value_depth;      /* nesting by value; 0 while the layout is not known */
+    u64 size, align;      /* see air_size, air_align */
 };
 air_type *air_type_simple(air_module *m, enum air_type_kind kind); /* void label metadata floats */
 air_type *air_type_int(air_module *m, u32 bits);
@@ -73,7 +75,7 @@ typedef struct air_const {
     bool inbounds;
     bool cstring;         /* DATA read from or to be written as STRING/CSTRING */
     u32 n_elems;
-    u32 depth;            /* nesting of constants */
+    u32 depth, weight;    /* nesting and nodes of the constant spelled out */
     u32 inrange;          /* GEP: index + 1 marked inrange, 0 none */
     u64 wide;             /* INT beyond 64 bits is refused; INT value (zero-extended) or FLOAT bits */
     air_type *aux;

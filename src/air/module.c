@@ -39,6 +39,9 @@ air_module *air_module_new(tm_ctx *ctx, const char *source_name) {
     m->pools = ARENA_NEW(a, struct air_pools);
     *m->pools = (struct air_pools){map_new(a), map_new(a), map_new(a),    map_new(a),
                                    map_new(a), strmap_new(a), strmap_new(a)};
+    /* Readers of bitcode look for both, used or not. */
+    air_type_simple(m, AIR_LABEL);
+    air_type_simple(m, AIR_METADATA);
     return m;
 }
 

@@ -38,8 +38,11 @@ static air_value *intern(air_module *m, air_const key) {
     for (u32 i = 0; i < c->n_elems; i++) {
         const air_const *e = as_const(c->elems[i]);
         c->depth = MAX(c->depth, e ? e->depth : 0);
+        u32 more = e ? e->weight : 1;
+        c->weight = c->weight > UINT32_MAX - more ? UINT32_MAX : c->weight + more;
     }
     c->depth++;
+    c->weight += c->weight < UINT32_MAX;
     pool_add(m->arena, m->pools->consts, hash, c);
     return &c->v;
 }
