@@ -2,6 +2,7 @@
 /* Python numbers to the bytes of a kernel's scalar buffer. The names are those of Triton's
  * signatures. Floats are rounded once, from double to the type, to nearest even; integers must fit. */
 #include "core.h"
+#include "ir/format.h"
 #include <string.h>
 
 int scalar_type_parse(const char *name, scalar_type *out) {
@@ -21,45 +22,10 @@ int scalar_type_parse(const char *name, scalar_type *out) {
     return -1;
 }
 
-/* Rounds to a float of the given exponent and mantissa bits, to nearest even. */
-static uint64_t round_float(double value, int exponent_bits, int mantissa_bits) {
-    uint64_t bits;
-    memcpy(&bits, &value, 8);
-    uint64_t sign = bits >> 63 << (exponent_bits + mantissa_bits);
-    int exponent = (int)(bits >> 52 & 0x7FF), bias = (1 << (exponent_bits - 1)) - 1;
-    uint64_t mantissa = bits & 0xFFFFFFFFFFFFF, top = (1u << exponent_bits) - 1;
-    uint64_t infinity = top << mantissa_bits;
-    if (exponent == 0x7FF)
-        return sign | infinity | (mantissa ? 1ull << (mantissa_bits - 1) : 0);
-    if (exponent == 0)
-        return sign; /* far below the smallest subnormal */
-    mantissa |= 1ull << 52;
-    int e = exponent - 1023 + bias, shift = 52 - mantissa_bits;
-    if (e < 1) {
-        shift += 1 - e;
-        e = 0;
-    }
-    if (shift > 54)
-        return sign;
-    uint64_t kept = mantissa >> shift, rest = mantissa & ((1ull << shift) - 1);
-    uint64_t half = 1ull << (shift - 1);
-    kept += rest > half || (rest == half && (kept & 1));
-    /* The hidden bit of a normal number adds one to the exponent field; a carry does so again. */
-    uint64_t result = ((uint64_t)(e > 0 ? e - 1 : 0) << mantissa_bits) + kept;
-    return sign | (result >= infinity ? infinity : result);
-}
-
 static int write_float(scalar_type type, double value, unsigned char *out) {
-    if (type.size == 8) {
-        memcpy(out, &value, 8);
-    } else if (type.size == 4) {
-        float f = (float)value;
-        memcpy(out, &f, 4);
-    } else {
-        bool brain = type.kind == SCALAR_BF16;
-        uint16_t h = (uint16_t)(brain ? round_float(value, 8, 7) : round_float(value, 5, 10));
-        memcpy(out, &h, 2);
-    }
+    static const unsigned char kind_of_size[9] = {[2] = IR_F16, [4] = IR_F32, [8] = IR_F64};
+    uint64_t bits = ir_float_encode(type.kind == SCALAR_BF16 ? IR_BF16 : kind_of_size[type.size], value);
+    memcpy(out, &bits, type.size);
     return 0;
 }
 
