@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+#include "thread/facts.h"
+
 enum rmw { RMW_AND = 1, RMW_OR, RMW_XOR, RMW_ADD, RMW_FADD, RMW_MAX, RMW_MIN, RMW_UMAX, RMW_UMIN,
            RMW_EXCH, RMW_COUNT };
 enum { SEM_RELAXED = 1, SEM_ACQUIRE, SEM_RELEASE, SEM_ACQ_REL };
@@ -160,7 +162,7 @@ static air_value *rmw_loop(emit *e, const ir_type *t, u32 kind, air_value *point
 
 static air_value *rmw64(emit *e, const ir_op *op, u32 kind, air_value *p, air_value *v) {
     bool can = (kind == RMW_UMAX || kind == RMW_UMIN) && p->type->space == IR_SPACE_DEVICE &&
-               !ir_has_uses(ir_result(op, 0));
+               !value_observed(ir_result(op, 0));
     if (!can)
         return emit_refuse(e, TM4307, "a 64-bit atomic");
     call_rmw(e, kind == RMW_UMAX ? "max.u.i64" : "min.u.i64", air_type_simple(e->m, AIR_VOID), p, v);
@@ -242,7 +244,7 @@ bool emit_atomic_op(emit *e, ir_op *op, air_value **out) {
     if (device && (sem == SEM_RELEASE || sem == SEM_ACQ_REL))
         fence(e, op);
     *out = op->code == IR_tm_atomic_rmw ? rmw(e, op) : cas(e, op);
-    bool observed = op->n_results && ir_has_uses(ir_result(op, 0));
+    bool observed = value_observed(ir_result(op, 0));
     if (device && observed && (sem == SEM_ACQUIRE || sem == SEM_ACQ_REL))
         fence(e, op);
     return true;

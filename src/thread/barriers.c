@@ -123,7 +123,8 @@ static event event_of(const placer *p, const ir_op *op) {
     if (a.kind == ACCESS_ATOMIC && !depends) {
         i64 sem = ir_attr_get_int(op, "sem", SEM_ACQ_REL);
         v.releases = sem == SEM_RELEASE || sem == SEM_ACQ_REL;
-        v.acquires = (sem == SEM_ACQUIRE || sem == SEM_ACQ_REL) && ir_has_uses(ir_result(op, 0));
+        v.acquires = (sem == SEM_ACQUIRE || sem == SEM_ACQ_REL) &&
+                     value_observed(ir_result(op, 0));
     }
     return v;
 }

@@ -254,3 +254,16 @@ access access_of(const facts *f, const ir_op *op) {
     a.root = facts_root(f, a.pointer);
     return a;
 }
+
+bool value_observed(const ir_value *v) {
+    for (u32 depth = 0; depth < 64; depth++) {
+        const ir_use *use = v->uses;
+        if (!use)
+            return false;
+        const ir_op *parent = ir_parent(use->owner);
+        if (use->next || use->owner->code != IR_scf_yield || parent->code != IR_scf_if)
+            return true;
+        v = ir_result(parent, (u32)(use - use->owner->operands));
+    }
+    return true;
+}

@@ -38,3 +38,5 @@ typedef struct access {
     ir_value *pointer;
 } access;
 access access_of(const facts *f, const ir_op *op);
+/* Does anything but a chain of unused scf.if results use v? */
+bool value_observed(const ir_value *v);
