@@ -285,12 +285,12 @@ tm_status read_attr_lists(air_reader *r) {
     FOR_RECORDS(r, &sub) {
         if (r->bits.code != PARAMATTR_ENTRY)
             return read_unsupported(r, "attribute list record");
-        air_attr_list list = {r->bits.n_ops, ARENA_ARRAY(r->m->arena, u32, r->bits.n_ops)};
-        for (u32 i = 0; i < list.n; i++) {
+        air_attr_list list = {0, ARENA_ARRAY(r->m->arena, u32, r->bits.n_ops)};
+        for (u32 i = 0; i < r->bits.n_ops; i++) {
+            /* Apple's 2023 and 2024 compilers drop groups that lists still name: they are empty. */
             void **at = map_get(r->group_at, r->bits.ops[i]);
-            if (!at)
-                return read_fail(r, "an attribute list names a group that is not there");
-            list.groups[i] = (u32)((uintptr_t)*at - 1);
+            if (at)
+                list.groups[list.n++] = (u32)((uintptr_t)*at - 1);
         }
         VEC_PUSH(r->m->arena, &r->m->attr_lists, list);
     }
