@@ -21,6 +21,7 @@ typedef struct axis_info {
     u32 contiguity[AXIS_MAX_RANK];  /* aligned runs of this length count up by 1 (pointers: by one element) */
     u32 divisibility[AXIS_MAX_RANK];/* the first element of each such run is a multiple of this (pointers: bytes); power of 2 */
     u32 constancy[AXIS_MAX_RANK];   /* aligned runs of this length are equal */
+    u32 step;                       /* of counting up: 1; for pointers the bytes of an element */
     bool constant;
     i64 value;                      /* when constant: every element */
 } axis_info;
