@@ -126,8 +126,10 @@ static choice memory_choice(assign *s, const ir_op *op, u32 n_candidates, const 
     const ir_value *ptr = ir_operand(op, 0);
     choice best = {0};
     for (u32 i = 0; i < n_candidates; i++) {
-        choice c = pref_of(s, ir_operand(op, candidates[i]));
-        if (c.strength > MAX(best.strength, WANT_WEAK) && access_is_good(s, ptr, c.layout->layout))
+        const ir_value *v = ir_operand(op, candidates[i]);
+        choice c = pref_of(s, v);
+        bool adapts = s->flags[group_of(s, v)] & VALUE_MOBILE;
+        if (c.strength > best.strength && !adapts && access_is_good(s, ptr, c.layout->layout))
             best = c;
     }
     if (best.strength == WANT_NONE) {
