@@ -27,6 +27,7 @@ enum value_flag {
     VALUE_CHEAP = 1 << 1,    /* and so may be ops that use it */
     VALUE_ROWS = 1 << 2,     /* reduced along columns, or operand a of a dot */
     VALUE_FROM_DOT = 1 << 3, /* a dot's result, perhaps after elementwise ops */
+    VALUE_SMALL = 1 << 4,    /* loaded, few elements: any layout serves */
 };
 
 typedef struct assign {

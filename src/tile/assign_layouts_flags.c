@@ -74,8 +74,8 @@ static void find_cheap(assign *s, const ir_op *op) {
             flags |= VALUE_CHEAP;
         break;
     case IR_tt_load:
-        if (is_small_load(s, op) && all_operands(s, op, VALUE_CHEAP))
-            flags = VALUE_MOBILE | VALUE_CHEAP;
+        if (is_small_load(s, op))
+            flags = all_operands(s, op, VALUE_CHEAP) ? VALUE_SMALL | VALUE_MOBILE | VALUE_CHEAP : VALUE_SMALL;
         break;
     case IR_tt_reshape:
     case IR_tt_trans:

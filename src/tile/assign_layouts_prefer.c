@@ -144,9 +144,9 @@ static void prefer_memory(assign *s, const ir_op *op) {
     if (!is_tensor(ir_operand(op, 0)))
         return;
     if (op->code == IR_tt_load) {
-        bool cheap = s->flags[ir_result(op, 0)->mark] & VALUE_MOBILE;
+        bool small = s->flags[group_of(s, ir_result(op, 0))] & VALUE_SMALL;
         choice c = memory_choice(s, op, 1, ptr_only);
-        c.strength = cheap ? WANT_WEAK : WANT_LOAD;
+        c.strength = small ? WANT_WEAK : WANT_LOAD;
         prefer(s, ir_result(op, 0), c);
     } else if (op->code == IR_tt_store) {
         s->side[op->mark] = memory_choice(s, op, 2, both);
