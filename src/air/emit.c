@@ -391,6 +391,10 @@ static tm_status emit_kernel(emit *e, const char *name) {
     params p = {0};
     needs need = {0};
     u32 first[EMIT_SYSTEMS] = {0}, buffers = 0;
+    if (!b || b->next)
+        emit_refuse(e, TM4301, "unstructured control flow");
+    if (e->failed)
+        return -1;
     ir_walk(e->kernel, note_need, &need);
     if (need.bfloat && !e->bfloat)
         need.system[EMIT_LANE] = true;

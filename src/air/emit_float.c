@@ -126,10 +126,7 @@ static air_value *sign_op(emit *e, const ir_type *t, bool negate, air_value *x) 
     return emit_cast(e, AIR_BITCAST, bits, x->type);
 }
 
-/* erf. Both parts are own least-maximum fits (Lawson iteration over Chebyshev points, double
- * precision): |x| < 1: x + x * p(x * x), relative error 1.2e-9; else 1 - exp(q(|x|)), where q fits
- * log(erfc) on [1, 4], error 1.1e-9 of the result. erf(4) is 1 in float. */
-static air_value *horner(emit *e, const double *c, u32 n, air_value *x) {
+air_value *emit_horner(emit *e, const double *c, u32 n, air_value *x) {
     air_value *r = emit_float(e, c[n - 1]);
     for (u32 i = n - 1; i-- > 0;) {
         air_value *args[] = {r, x, emit_float(e, c[i])};
@@ -138,6 +135,9 @@ static air_value *horner(emit *e, const double *c, u32 n, air_value *x) {
     return r;
 }
 
+/* erf. Both parts are own least-maximum fits (Lawson iteration over Chebyshev points, double
+ * precision): |x| < 1: x + x * p(x * x), relative error 1.2e-9; else 1 - exp(q(|x|)), where q fits
+ * log(erfc) on [1, 4], error 1.1e-9 of the result. erf(4) is 1 in float. */
 air_value *emit_erf(emit *e, air_value *x) {
     static const double p[] = {0.12837916612625122,    -0.3761262595653534,  0.1128358542919159,
                                -0.026853810995817184,  0.005188327748328447, -0.0008010192541405559,
@@ -146,12 +146,12 @@ air_value *emit_erf(emit *e, air_value *x) {
                                -0.10310681909322739,    0.021838096901774406, -0.0029476669151335955,
                                0.0001863800862338394};
     air_value *square = emit_bin(e, AIR_MUL, x, x);
-    air_value *near_args[] = {x, horner(e, p, COUNT_OF(p), square), x};
+    air_value *near_args[] = {x, emit_horner(e, p, COUNT_OF(p), square), x};
     air_value *near = emit_math(e, "air.fma", 3, near_args);
     air_value *a = emit_math(e, "air.fabs", 1, &x);
     air_value *capped_args[] = {a, emit_float(e, 4)};
     air_value *capped = emit_math(e, "air.fmin", 2, capped_args);
-    air_value *log_tail = horner(e, q, COUNT_OF(q), capped);
+    air_value *log_tail = emit_horner(e, q, COUNT_OF(q), capped);
     air_value *tail = emit_math(e, "air.exp", 1, &log_tail);
     air_value *far = emit_bin(e, AIR_SUB, emit_float(e, 1), tail);
     air_value *minus = emit_inst(e, AIR_FNEG, 0, far->type, 1, &far);

@@ -43,9 +43,7 @@ static void merge(emit *e, ir_op *op, air_value **a, air_block *from_a, air_valu
     for (u32 i = 0; i < op->n_results; i++) {
         air_value *values[] = {a[i], b[i]};
         e->values[ir_result(op, i)->mark] =
-            a[i] == b[i] && a[i]->kind == AIR_V_CONST
-                ? a[i]
-                : emit_phi(e, e->block, a[i]->type, 2, values, from);
+            a[i] == b[i] ? a[i] : emit_phi(e, e->block, a[i]->type, 2, values, from);
     }
 }
 

@@ -102,6 +102,8 @@ bool emit_is_float(const air_type *t);
 air_value *emit_wide(emit *e, const ir_type *t, air_value *v);
 air_value *emit_narrow(emit *e, const ir_type *t, air_value *v);
 air_value *emit_erf(emit *e, air_value *x);
+/* c[0] + c[1] * x + ..., in fused steps */
+air_value *emit_horner(emit *e, const double *c, u32 n, air_value *x);
 bool emit_float_op(emit *e, ir_op *op, air_value **out); /* false: not one of its ops */
 air_value *emit_minmax(emit *e, const ir_type *t, bool max, bool nan_wins, air_value *a,
                        air_value *b);

@@ -8,7 +8,9 @@
  *     all bits of the simdgroup index) against a store or atomic, in both directions. Other device
  *     accesses belong to the thread that makes them, as in upstream Triton.
  *   a scalar atomic that releases waits for the program's stores, one that acquires is waited for.
- * Loops are walked twice, the second time with what their end leaves. A barrier never stands where
+ * Loops are walked first without placing anything, to learn what their end leaves for their head, then
+ * for good: a barrier that the first turn alone would want may be spared by one for the later turns.
+ * A barrier never stands where
  * threads may part: an access there takes its barrier before the outermost varying branch or loop;
  * a conflict inside such a branch is refused, unless one thread alone runs it or both accesses use
  * one address. */
@@ -19,7 +21,7 @@
 enum { PEND_READ = 1, PEND_WRITE = 2, PEND_ATOMIC = 4 };
 enum { DEVICE = 1, THREADGROUP = 2 };
 enum { SEM_ACQUIRE = 2, SEM_RELEASE = 3, SEM_ACQ_REL = 4 };
-enum { MAX_TWICE = 5 }; /* deeper loops get a barrier at their head instead of a second walk */
+enum { MAX_TWICE = 5 }; /* deeper loops get a barrier at their head instead of a dry walk */
 
 typedef struct pending {
     VEC(u32) touched;  /* roots with a flag */
@@ -39,7 +41,8 @@ typedef struct placer {
     range *ranges; /* by root: planned threadgroup bytes */
     u32 n;         /* roots + 2 */
     u16 warp_bits;
-    u32 loops;     /* being walked twice */
+    u32 loops;     /* around the current op */
+    u32 dry;       /* walks that only ask what a loop's end leaves: barriers are imagined */
     bool failed;
 } placer;
 
@@ -177,12 +180,17 @@ static void record(placer *p, pending *s, const event *v) {
 }
 
 static void put_barrier(placer *p, pending *s, ir_op *before, u32 spaces) {
-    ir_builder b = ir_before(p->m, before);
     if (s->acquired)
         spaces |= DEVICE;
+    for (u32 i = 0; i < s->touched.count; i++) /* it stands here anyway, and this memory is cheap */
+        if (is_threadgroup(p, s->touched.at[i]))
+            spaces |= THREADGROUP;
+    set_clear(p, s, spaces);
+    if (p->dry)
+        return;
+    ir_builder b = ir_before(p->m, before);
     ir_op *barrier = ir_build(&b, IR_tm_barrier, 0, NULL, 0, NULL, 0);
     ir_attr_set(p->m, barrier, "flags", ir_attr_int(p->m, ir_type_int(p->m, 32), spaces));
-    set_clear(p, s, spaces);
 }
 
 /* ---- Where threads part ----------------------------------------------------------------------- */
@@ -280,32 +288,39 @@ static void walk_branch(placer *p, ir_op *op, pending *s, ir_op *inside) {
     set_join(p, s, &other);
 }
 
+/* One turn from `head`: *end is what the next turn finds, *exit what follows the loop finds. */
+static void walk_turn(placer *p, ir_op *op, const pending *head, ir_op *inside, pending *end,
+                      pending *exit) {
+    set_init(p, exit);
+    set_join(p, exit, head);
+    walk_block(p, op->regions[0].first, exit, inside);
+    *end = *exit;
+    if (op->code == IR_scf_while) {
+        set_init(p, end);
+        set_join(p, end, exit);
+        walk_block(p, op->regions[1].first, end, inside);
+    }
+}
+
 static void walk_loop(placer *p, ir_op *op, pending *s, ir_op *inside) {
-    ir_block *first = op->regions[0].first;
-    ir_block *second = op->code == IR_scf_while ? op->regions[1].first : NULL;
-    pending head, exit;
+    ir_op *first = op->regions[0].first->first;
+    bool cut = p->loops >= MAX_TWICE && !inside;
+    pending head, end, exit;
     set_init(p, &head);
     set_join(p, &head, s);
-    bool once = p->loops >= MAX_TWICE;
-    if (once && !inside && first->first)
-        put_barrier(p, &head, first->first, DEVICE | THREADGROUP);
     p->loops++;
-    for (u32 round = 0; round < 2; round++) {
-        pending now;
-        set_init(p, &now);
-        set_join(p, &now, &head);
-        walk_block(p, first, &now, inside);
-        exit = now;
-        if (second) {
-            pending rest;
-            set_init(p, &rest);
-            set_join(p, &rest, &now);
-            walk_block(p, second, &rest, inside);
-            now = rest;
-        }
-        if (once || set_covers(&head, &now))
-            break;
-        set_join(p, &head, &now);
+    if (cut) {
+        put_barrier(p, &head, first, DEVICE | THREADGROUP);
+    } else {
+        p->dry++;
+        walk_turn(p, op, &head, inside, &end, &exit);
+        set_join(p, &head, &end);
+        p->dry--;
+    }
+    walk_turn(p, op, &head, inside, &end, &exit);
+    if (!cut && !set_covers(&head, &end)) {
+        set_join(p, &head, &end);
+        walk_turn(p, op, &head, inside, &end, &exit);
     }
     p->loops--;
     if (op->code == IR_scf_while)
