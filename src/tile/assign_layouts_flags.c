@@ -94,7 +94,7 @@ static bool wants_rows(assign *s, const ir_op *op, u32 i) {
     if (to)
         return has_flag(s, to, VALUE_ROWS);
     if (op->code == IR_tt_dot)
-        return i == 0;
+        return i == 0 || (i == 2 && has_flag(s, ir_result(op, 0), VALUE_ROWS));
     if (op->code == IR_tt_reduce || op->code == IR_tt_scan)
         return reduce_axis(op) + 1 == ir_operand(op, i)->type->rank;
     return ir_has_trait(op, IR_ELEMENTWISE) && op->n_results && has_flag(s, ir_result(op, 0), VALUE_ROWS);
@@ -106,18 +106,25 @@ static void find_rows(assign *s, const ir_op *op) {
             set_flag(s, ir_operand(op, i), VALUE_ROWS);
 }
 
+/* What comes from a dot, forward through elementwise ops and loops. Dots whose results meet share one
+ * placement: when one keeps its rows together (because its operand a comes from a dot), so do all. */
 static void find_from_dot(assign *s, const ir_op *op) {
-    bool from = op->code == IR_tt_dot;
+    u32 flags = op->code == IR_tt_dot ? VALUE_FROM_DOT : 0;
+    if (op->code == IR_tt_dot && has_flag(s, ir_operand(op, 0), VALUE_FROM_DOT))
+        flags |= VALUE_ROWS;
     for (u32 i = 0; i < op->n_operands; i++) {
         const ir_value *v = ir_operand(op, i), *to = carried_value(op, i);
-        bool flows = is_tensor(v) && has_flag(s, v, VALUE_FROM_DOT);
-        from |= flows && ir_has_trait(op, IR_ELEMENTWISE);
-        if (flows && to)
-            set_flag(s, to, VALUE_FROM_DOT);
+        if (!is_tensor(v) || !has_flag(s, v, VALUE_FROM_DOT))
+            continue;
+        u32 flow = s->flags[group_of(s, v)] & (VALUE_FROM_DOT | VALUE_ROWS);
+        if (ir_has_trait(op, IR_ELEMENTWISE) || (op->code == IR_tt_dot && i == 2))
+            flags |= flow;
+        if (to)
+            set_flag(s, to, flow);
     }
-    for (u32 i = 0; from && i < op->n_results; i++)
+    for (u32 i = 0; flags && i < op->n_results; i++)
         if (is_tensor(ir_result(op, i)))
-            set_flag(s, ir_result(op, i), VALUE_FROM_DOT);
+            set_flag(s, ir_result(op, i), flags);
 }
 
 void flag_all(assign *s) {

@@ -21,8 +21,12 @@ choice demand_of(assign *s, ir_op *op, u32 i) {
     const ir_value *to = carried_value(op, i);
     if (!is_tensor(ir_operand(op, i)))
         return (choice){0};
-    if (to)
-        return home_of(s, to);
+    if (to) { /* what a loop only carries decides nothing: its layout may come from this very value */
+        choice carried = home_of(s, to);
+        if (s->pref[group_of(s, to)].strength < WANT_LOAD)
+            carried.strength = WANT_NONE;
+        return carried;
+    }
     choice c = op_choice(s, op);
     layout l;
     if (!c.layout || !rules_operand(op, i, c.layout->layout, &l))
@@ -45,7 +49,7 @@ static wants gather_wants(assign *s, u32 g) {
         for (ir_use *u = s->values[v]->uses; u; u = u->next) {
             choice c = demand_of(s, u->owner, (u32)(u - u->owner->operands));
             w.one_dot &= c.strength == WANT_DOT && (!w.best.layout || w.best.layout == c.layout);
-            if (c.strength > w.best.strength)
+            if (c.layout && (!w.best.layout || c.strength > w.best.strength))
                 w.best = c;
         }
         v = s->next[v];
@@ -101,7 +105,7 @@ static choice choose_home(assign *s, u32 g) {
         l = layout_canonical(&l);
         l = join_layout(&l, v->type);
     }
-    return (choice){layout_attr(s, &l), WANT_WEAK};
+    return (choice){layout_attr(s, &l), WANT_NONE};
 }
 
 static void settle(assign *s, const ir_value *v) {

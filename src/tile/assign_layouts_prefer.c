@@ -189,9 +189,8 @@ static layout dot_blocked(assign *s, const ir_op *op) {
 }
 
 static void prefer_dot(assign *s, const ir_op *op) {
-    const ir_value *r = ir_result(op, 0), *a = ir_operand(op, 0);
-    bool rows = ((s->flags[group_of(s, r)] | s->flags[r->mark]) & VALUE_ROWS) ||
-                (s->flags[group_of(s, a)] & VALUE_FROM_DOT);
+    const ir_value *r = ir_result(op, 0);
+    bool rows = s->flags[group_of(s, r)] & VALUE_ROWS;
     layout l = dot_fits_matrix(op) ? dot_fragment(s, op, rows) : dot_blocked(s, op);
     prefer(s, r, (choice){layout_attr(s, &l), WANT_DOT});
 }
