@@ -8,8 +8,9 @@
  * order follows the layout, so the region must be associative and commutative up to rounding, as
  * upstream demands; all holders of a result compute it from the same values in the same order and so
  * agree bit by bit.
- * A layout is `clean` when each base lies wholly inside or outside the axis and all nonzero bases are
- * independent; another is converted to a blocked one first. */
+ * A layout is `clean` when each base lies wholly inside or outside the axis, all nonzero bases are
+ * independent and, where order counts, each axis base is one bit; another layout is converted to a
+ * blocked one first. */
 #include "lower/state.h"
 
 typedef struct reduction {
@@ -276,13 +277,17 @@ static tm_status reduce_warps(lower *L, const reduction *r, ir_value ***v, u32 n
 
 /* ---- The whole ----------------------------------------------------------------------------------- */
 
-static bool is_clean(const layout *l, u32 axis_mask) {
+static bool is_clean(const layout *l, u32 axis_mask, bool in_order) {
     if (!layout_covers(l) || !layout_separates(l, axis_mask))
         return false;
     u32 nonzero = 0;
     for (u32 in = 0; in < LAYOUT_INS; in++)
-        for (u32 i = 0; i < l->in_bits[in]; i++)
-            nonzero += l->base[in][i] != 0;
+        for (u32 i = 0; i < l->in_bits[in]; i++) {
+            u32 base = l->base[in][i];
+            if (in_order && (base & axis_mask) && !is_pow2(base))
+                return false;
+            nonzero += base != 0;
+        }
     return nonzero == layout_flat_bits(l); /* onto with that many: independent */
 }
 
@@ -315,7 +320,7 @@ tm_status lower_reduce(lower *L, ir_op *op) {
     reduction r = {.op = op, .n = op->n_operands, .l = type->encoding->layout};
     r.axis_mask = layout_dim_mask(r.l, axis);
     classify(&r);
-    if (!is_clean(r.l, r.axis_mask))
+    if (!is_clean(r.l, r.axis_mask, !r.commutes))
         r.l = blocked_layout(L, type);
     ir_value ***v = ARENA_ARRAY(L->a, ir_value **, r.n);
     u32 regs = layout_regs(r.l), n = regs;
