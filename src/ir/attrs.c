@@ -51,7 +51,7 @@ const ir_attr *ir_attr_intern(ir_module *m, const ir_attr *a) {
     ir_attr key = *a;
     key.id = 0;
     if (key.text)
-        key.text = ir_intern(m, key.text, key.count ? key.count : strlen(key.text));
+        key.text = ir_intern(m, key.text, key.kind == IR_ATTR_OTHER ? strlen(key.text) : key.count);
     if (key.count == 0) {
         key.list = NULL;
         key.ints = NULL;

@@ -102,7 +102,8 @@ enum ir_attr_kind {
     IR_ATTR_DENSE,    /* dense<...> : type; ints = element bits, one when splat */
     IR_ATTR_DICT,     /* named */
     IR_ATTR_LAYOUT,   /* #ttg.linear<...>: layout */
-    IR_ATTR_OTHER,    /* dialect attribute kept as text, "#tt.cache_policy<...>" */
+    IR_ATTR_OTHER,    /* dialect attribute kept as text, "#tt.cache_policy<...>"; where attributes
+                         with aliases stand inside, text has a byte 1 and `list` the attribute */
 };
 
 typedef struct ir_named_attr {
@@ -235,6 +236,8 @@ struct ir_loc {
     u32 count;
     const char *alias;   /* "#loc12" or NULL, as read */
     const char *text;    /* fused metadata as text, or NULL */
+    const char *first_name; /* of the first IR_LOC_NAME in the tree, outermost first, or NULL */
+    u32 depth;           /* of the tree, 1 for a leaf */
     u32 id;
 };
 const ir_loc *ir_loc_unknown(ir_module *m);

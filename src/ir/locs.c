@@ -23,6 +23,23 @@ static bool same_loc(const void *x, const void *y) {
            (a->count == 0 || memcmp(a->list, b->list, a->count * sizeof(ir_loc *)) == 0);
 }
 
+static void add_child(ir_loc *l, const ir_loc *child) {
+    if (!child)
+        return;
+    l->depth = MAX(l->depth, child->depth + 1);
+    if (!l->first_name)
+        l->first_name = child->first_name;
+}
+
+static void summarize(ir_loc *l) {
+    l->depth = 1;
+    l->first_name = l->kind == IR_LOC_NAME ? l->name : NULL;
+    add_child(l, l->a);
+    add_child(l, l->b);
+    for (u32 i = 0; i < l->count; i++)
+        add_child(l, l->list[i]);
+}
+
 const ir_loc *ir_loc_intern(ir_module *m, const ir_loc *l) {
     ir_loc key = *l;
     if (key.name)
@@ -34,6 +51,7 @@ const ir_loc *ir_loc_intern(ir_module *m, const ir_loc *l) {
     if (found)
         return found;
     ir_loc *made = arena_dup(m->arena, &key, sizeof key);
+    summarize(made);
     if (key.count)
         made->list = arena_dup(m->arena, key.list, key.count * sizeof(ir_loc *));
     made->id = m->pools->n_locs++;
@@ -56,19 +74,18 @@ const ir_loc *ir_loc_call(ir_module *m, const ir_loc *callee, const ir_loc *call
     return ir_loc_intern(m, &(ir_loc){.kind = IR_LOC_CALL, .a = callee, .b = caller});
 }
 
-/* The file position a location starts at, with the call chain that leads to it. Chains of one
- * location are as long as its nesting, which the parser bounds and inlining adds to by call depth. */
+/* The file position a location starts at, with the call chain that leads to it. A location is a graph
+ * with shared parts: the number of steps is bounded, not only the number of callers. */
 src_loc ir_loc_source(ir_module *m, const ir_loc *loc) {
-    enum { MOST = 64 };
+    enum { MOST = 64, STEPS = 1000 };
     src_loc chain[MOST];
     const ir_loc *callers[MOST];
     u32 n = 0, pending = 0;
-    while (loc || pending) {
+    for (u32 step = 0; (loc || pending) && n < MOST && step < STEPS; step++) {
         if (!loc)
             loc = callers[--pending];
         if (loc->kind == IR_LOC_FILE) {
-            if (n < MOST)
-                chain[n++] = (src_loc){.file = loc->name, .line = loc->line, .column = loc->column};
+            chain[n++] = (src_loc){.file = loc->name, .line = loc->line, .column = loc->column};
             loc = NULL;
         } else if (loc->kind == IR_LOC_CALL) {
             if (pending < MOST)
