@@ -94,5 +94,6 @@ void bit_record(bit_writer *w, u32 abbrev_id, u32 code, u32 n, const u64 *ops);
 void bit_record_blob(bit_writer *w, u32 abbrev_id, u32 code, u32 n, const u64 *ops,
                      const void *blob, size_t len);
 void bit_record_chars(bit_writer *w, u32 abbrev_id, u32 code, const char *s, size_t len);
-/* Overwrites 32 bits at a bit position that need not be on a byte. */
+/* Overwrites 32 bits, which must have been written out, at a bit position that need not be on a byte.
+ * Bits of the unfinished word are patched where they wait. */
 void bit_patch32(bit_writer *w, u64 at, u32 value);

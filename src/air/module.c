@@ -10,7 +10,7 @@ static const char *const fixed_md_kinds[] = {
     "dereferenceable_or_null", "make.implicit", "unpredictable", "invariant.group", "align",
     "llvm.loop", "type", "section_prefix", "absolute_symbol", "associated", "callees", "irr_loop",
     "llvm.access.group", "callback", "llvm.preserve.access.index", "vcall_visibility", "noundef",
-    "annotation", "nosanitize", "air.function_groups",
+    "annotation", "heapallocsite", "air.function_groups",
 };
 static const char *const fixed_bundle_tags[] = {
     "deopt", "funclet", "gc-transition", "cfguardtarget", "preallocated", "gc-live",
