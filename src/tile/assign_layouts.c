@@ -48,6 +48,14 @@ static void group_carried(assign *s, const ir_op *op) {
 
 /* ---- Collecting the function ---- */
 
+static void find_depth(assign *s, const ir_op *op) {
+    const ir_op *parent = ir_parent(op);
+    if (!parent || parent == s->func)
+        return;
+    bool loop = parent->code == IR_scf_for || parent->code == IR_scf_while;
+    s->depth[op->mark] = (u8)MIN(s->depth[parent->mark] + loop, 255);
+}
+
 static void collect_value(assign *s, ir_value *v) { s->values[v->mark] = v; }
 
 static void collect_op(ir_op *op, void *data) {
@@ -85,8 +93,11 @@ static void collect(assign *s) {
     s->home = ARENA_ARRAY(s->a, choice, s->n_values);
     s->side = ARENA_ARRAY(s->a, choice, s->n_ops);
     s->vectors = map_new(s->a);
-    for (u32 i = 0; i < s->n_ops; i++)
+    s->depth = ARENA_ARRAY(s->a, u8, s->n_ops);
+    for (u32 i = 0; i < s->n_ops; i++) {
         group_carried(s, s->ops[i]);
+        find_depth(s, s->ops[i]);
+    }
 }
 
 /* ---- Refusals ---- */

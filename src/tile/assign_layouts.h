@@ -41,6 +41,7 @@ typedef struct assign {
     ir_value **values;  /* index = value->mark */
     u32 *parent, *next; /* groups of values with one layout: union-find, circular member list */
     u8 *flags;
+    u8 *depth;           /* of ops: loops around them */
     choice *pref, *home; /* of group representatives */
     choice *side;        /* of ops whose layout is not their first result's (rules_has_side) */
     map *vectors;        /* shape and order -> elements per access, prefer.c */

@@ -42,15 +42,24 @@ typedef struct wants {
     bool one_dot;  /* all uses ask for best, and with the strength of a dot */
 } wants;
 
-static wants gather_wants(assign *s, u32 g) {
+/* Carried values convert at every turn of the loop: what is asked for deeper inside weighs more. */
+static u32 weight(assign *s, const ir_op *user, choice c, bool carried) {
+    u32 depth = carried && c.strength != WANT_NONE ? s->depth[user->mark] : 0;
+    return depth << 8 | c.strength;
+}
+
+static wants gather_wants(assign *s, u32 g, bool carried) {
     wants w = {.one_dot = true};
-    u32 v = g;
+    u32 v = g, best = 0;
     do {
         for (ir_use *u = s->values[v]->uses; u; u = u->next) {
             choice c = demand_of(s, u->owner, (u32)(u - u->owner->operands));
+            u32 weighs = weight(s, u->owner, c, carried);
             w.one_dot &= c.strength == WANT_DOT && (!w.best.layout || w.best.layout == c.layout);
-            if (c.layout && (!w.best.layout || c.strength > w.best.strength))
+            if (c.layout && (!w.best.layout || weighs > best)) {
                 w.best = c;
+                best = weighs;
+            }
         }
         v = s->next[v];
     } while (v != g);
@@ -89,7 +98,7 @@ static choice choose_home(assign *s, u32 g) {
         return p;
     if (op && (op->code == IR_tt_atomic_rmw || op->code == IR_tt_atomic_cas))
         return p;
-    wants w = gather_wants(s, g);
+    wants w = gather_wants(s, g, carried);
     bool fits = w.best.layout && (!op || rules_allow(op, w.best.layout->layout));
     if (fits && w.one_dot && !carried && may_follow(s, v, w.best.layout->layout))
         return w.best;
