@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tt.atomic_rmw and tt.atomic_cas. Of several holders of an element only the owner acts; when the
- * old value is used and others hold copies, it travels to them through threadgroup memory.
- * Metal has atomics on 32-bit integers and f32 addition: exchange and compare of f32 go through the
- * integer form bit by bit, other types are refused. */
+ * old value is used and others hold copies, it travels to them through threadgroup memory. An unused
+ * old value leaves nothing behind, so that forms without result remain possible. Which types and
+ * operations exist is emission's knowledge: it refuses what AIR cannot do. */
 #include "lower/state.h"
-
-enum { RMW_FADD = 5, RMW_EXCH = 10 }; /* tt.atomic_rmw's atomic_rmw_op */
 
 typedef struct atomic {
     ir_op *op;
@@ -13,42 +11,34 @@ typedef struct atomic {
     u32 n_values;         /* besides the pointer */
     const tensor *ptr, *values[2], *mask;
     const ir_type *elem;
-    bool as_int;          /* an f32 moved as its bits */
-    i64 kind;             /* rmw */
+    bool used;            /* the old value */
 } atomic;
-
-static ir_value *bits_of(lower *L, const atomic *a, ir_value *v) {
-    return a->as_int ? make1(L, IR_arith_bitcast, L->i32, 1, &v) : v;
-}
 
 static ir_value *atomic_one(lower *L, const atomic *a, u32 reg) {
     ir_value *in[3] = {tensor_at(a->ptr, reg)};
-    if (a->as_int) {
-        const ir_type *t = ir_type_ptr(L->m, L->i32, in[0]->type->space);
-        in[0] = make1(L, IR_tt_bitcast, t, 1, &in[0]);
-    }
     for (u32 i = 0; i < a->n_values; i++)
-        in[1 + i] = bits_of(L, a, tensor_at(a->values[i], reg));
-    ir_value *old = make1(L, a->code, a->as_int ? L->i32 : a->elem, 1 + a->n_values, in);
+        in[1 + i] = tensor_at(a->values[i], reg);
+    ir_value *old = make1(L, a->code, a->elem, 1 + a->n_values, in);
     if (a->code == IR_tm_atomic_rmw)
-        set_i32(L, old, "op", a->kind);
+        set_i32(L, old, "op", ir_attr_get_int(a->op, "atomic_rmw_op", 0));
     set_i32(L, old, "sem", ir_attr_get_int(a->op, "sem", 4));
-    set_i32(L, old, "scope", ir_attr_get_int(a->op, "scope", 1));
-    return a->as_int ? make1(L, IR_arith_bitcast, a->elem, 1, &old) : old;
+    return set_i32(L, old, "scope", ir_attr_get_int(a->op, "scope", 1));
 }
 
-/* The old value, or zero where the condition (NULL: true) does not hold. */
+/* The old value, or zero where the condition (NULL: true) does not hold. NULL when nobody asks. */
 static ir_value *guarded_atomic(lower *L, const atomic *a, u32 reg, ir_value *cond) {
     if (!cond)
         return atomic_one(L, a, reg);
-    ir_op *guard = if_open(L, cond, 1, &a->elem);
+    ir_op *guard = if_open(L, cond, a->used, &a->elem);
     ir_value *v = atomic_one(L, a, reg);
-    make_yield(L, 1, &v);
-    if_else(L, guard);
-    v = zero_of(L, a->elem);
-    make_yield(L, 1, &v);
+    if (a->used) {
+        make_yield(L, 1, &v);
+        if_else(L, guard);
+        v = zero_of(L, a->elem);
+        make_yield(L, 1, &v);
+    }
     if_close(L, guard);
-    return ir_result(guard, 0);
+    return a->used ? ir_result(guard, 0) : NULL;
 }
 
 static ir_value *both(lower *L, ir_value *x, ir_value *y) {
@@ -57,23 +47,26 @@ static ir_value *both(lower *L, ir_value *x, ir_value *y) {
 
 /* One thread did it; the others read the result from threadgroup memory. */
 static ir_value *share_scalar(lower *L, ir_value *v) {
-    ir_value *at = make_alloc(L, v->type, 1);
+    ir_value *at = make_alloc(L, memory_type(L, v->type), 1);
     ir_op *guard = if_open(L, one_thread(L), 0, NULL);
-    make_store(L, at, v, ir_type_bytes(v->type));
+    ir_value *m = to_memory(L, v);
+    make_store(L, at, m, ir_type_bytes(m->type));
     if_close(L, guard);
-    return make_load(L, v->type, at, ir_type_bytes(v->type));
+    return from_memory(L, make_load(L, m->type, at, ir_type_bytes(m->type)), v->type);
 }
 
-static tm_status lower_atomic(lower *L, const atomic *a) {
+static tm_status lower_atomic(lower *L, atomic *a) {
     const ir_value *result = ir_result(a->op, 0);
     const layout *l = a->ptr->l;
+    a->elem = ir_elem(result->type);
+    a->used = ir_has_uses(result);
     ir_value *owner = l ? owner_of(L, l) : one_thread(L);
     tensor *t = tensor_new(L, result->type);
     for (u32 r = 0; r < t->n; r++) {
         ir_value *mask = a->mask ? tensor_at(a->mask, r) : NULL;
         t->s[r] = guarded_atomic(L, a, r, both(L, mask, owner));
     }
-    if (owner && ir_has_uses(result)) {
+    if (owner && a->used) {
         if (l)
             t = exchange(L, t, l, false);
         else
@@ -84,23 +77,8 @@ static tm_status lower_atomic(lower *L, const atomic *a) {
     return 0;
 }
 
-/* True when the hardware has it; f32 exchange and compare become integer ones. */
-static bool type_fits(lower *L, atomic *a) {
-    bool f32 = a->elem == L->f32;
-    if (a->code == IR_tm_atomic_rmw && a->kind == RMW_FADD)
-        return f32;
-    a->as_int = f32 && (a->code == IR_tm_atomic_cas || a->kind == RMW_EXCH);
-    return a->as_int || ir_is_int(a->elem, 32);
-}
-
-static tm_status refuse_type(lower *L, const ir_op *op) { return ir_error(L->m, op, TM2212); }
-
 tm_status lower_atomic_rmw(lower *L, ir_op *op) {
     atomic a = {.op = op, .code = IR_tm_atomic_rmw, .n_values = 1};
-    a.elem = ir_elem(ir_result(op, 0)->type);
-    a.kind = ir_attr_get_int(op, "atomic_rmw_op", 0);
-    if (!type_fits(L, &a))
-        return refuse_type(L, op);
     a.ptr = tensor_scalars(L, ir_operand(op, 0));
     a.values[0] = tensor_scalars(L, ir_operand(op, 1));
     if (op->n_operands > 2)
@@ -110,9 +88,6 @@ tm_status lower_atomic_rmw(lower *L, ir_op *op) {
 
 tm_status lower_atomic_cas(lower *L, ir_op *op) {
     atomic a = {.op = op, .code = IR_tm_atomic_cas, .n_values = 2};
-    a.elem = ir_elem(ir_result(op, 0)->type);
-    if (!type_fits(L, &a))
-        return refuse_type(L, op);
     a.ptr = tensor_scalars(L, ir_operand(op, 0));
     a.values[0] = tensor_scalars(L, ir_operand(op, 1));
     a.values[1] = tensor_scalars(L, ir_operand(op, 2));
