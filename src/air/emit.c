@@ -461,7 +461,8 @@ air_module *air_emit(pass_run *run, ir_module *ir, u32 macos) {
     emit e = {.run = run, .ctx = run->ctx, .ir = ir, .kernel = kernel, .m = m, .a = run->scratch,
               .target = target, .bfloat = target->minor >= 6, .op = kernel,
               .locs = map_new(run->scratch), .decls = strmap_new(run->scratch),
-              .lists = strmap_new(run->scratch), .slots = map_new(run->scratch)};
+              .lists = strmap_new(run->scratch), .slots = map_new(run->scratch),
+              .indices = map_new(run->scratch)};
     e.values = ARENA_ARRAY(run->scratch, air_value *, ir_number(kernel) + 1);
     if (emit_kernel(&e, arena_str(m->arena, symbol->text, strlen(symbol->text))) == 0 && !e.failed)
         return m;

@@ -48,10 +48,11 @@ static air_value *call_rmw(emit *e, const char *name, air_type *result, air_valu
     return emit_call(e, full, EMIT_ATOMIC, result, n, args);
 }
 
-static air_value *call_load(emit *e, air_value *pointer) {
+air_value *emit_atomic_load(emit *e, air_value *pointer) {
     char full[64];
     air_value *args[4] = {pointer};
-    snprintf(full, sizeof full, "air.atomic.%s.load.i32", space_name(pointer));
+    snprintf(full, sizeof full, "air.atomic.%s.load.%s", space_name(pointer),
+             emit_suffix(pointer->type->elem));
     u32 n = 1 + tail_args(e, pointer, args + 1);
     return emit_call(e, full, EMIT_ATOMIC, pointer->type->elem, n, args);
 }
@@ -141,7 +142,7 @@ static air_value *apply(emit *e, const ir_type *t, u32 kind, air_value *old, air
 
 static air_value *rmw_loop(emit *e, const ir_type *t, u32 kind, air_value *pointer, air_value *v) {
     field f = find_field(e, pointer, t->width);
-    air_value *first = call_load(e, f.word);
+    air_value *first = emit_atomic_load(e, f.word);
     air_block *head = e->block, *loop = air_block_new(e->func), *from[] = {head, head};
     emit_br(e, loop);
     e->block = loop;
@@ -201,7 +202,7 @@ static air_value *cas_narrow(emit *e, const ir_type *t, air_value *p, air_value 
     field f = find_field(e, p, t->width);
     air_type *bits = emit_int_type(e, t->width);
     air_value *want = emit_cast(e, AIR_BITCAST, expected, bits);
-    air_value *first = call_load(e, f.word);
+    air_value *first = emit_atomic_load(e, f.word);
     air_block *head = e->block, *loop = air_block_new(e->func), *from[] = {head, head};
     emit_br(e, loop);
     e->block = loop;

@@ -68,8 +68,26 @@ air_value *emit_insert(emit *e, air_value *vector, air_value *element, u32 index
     return emit_inst(e, AIR_INSERTELT, 0, vector->type, 3, ops);
 }
 
+/* An index as i64; the extension is made once per block. */
+static air_value *wide_index(emit *e, air_value *index) {
+    air_type *i64t = emit_int_type(e, 64);
+    const air_const *c = (const air_const *)index;
+    if (index->type == i64t)
+        return index;
+    if (index->kind == AIR_V_CONST && c->kind == AIR_C_INT) {
+        u32 unused = 64 - index->type->bits;
+        return emit_int(e, 64, (u64)((i64)(c->wide << unused) >> unused));
+    }
+    void **known = map_put(e->indices, MAP_KEY(index));
+    if (!*known || ((air_inst *)*known)->block != e->block) {
+        air_value *wide = emit_cast(e, AIR_SEXT, index, i64t);
+        *known = wide;
+    }
+    return *known;
+}
+
 air_value *emit_gep(emit *e, air_value *pointer, air_value *index) {
-    air_value *ops[] = {pointer, emit_cast(e, AIR_SEXT, index, emit_int_type(e, 64))};
+    air_value *ops[] = {pointer, wide_index(e, index)};
     air_value *v = emit_inst(e, AIR_GEP, 0, pointer->type, 2, ops);
     air_inst *i = (air_inst *)v;
     i->aux = pointer->type->elem;

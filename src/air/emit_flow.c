@@ -47,6 +47,16 @@ static void merge(emit *e, ir_op *op, air_value **a, air_block *from_a, air_valu
     }
 }
 
+/* Does the region only pass values on? */
+static bool is_empty(const ir_region *r) { return !r->first || r->first->first == r->first->last; }
+
+/* Neither side computes anything: the results are choices. */
+static void choose(emit *e, ir_op *op, air_value *c, air_value **a, air_value **b) {
+    for (u32 i = 0; i < op->n_results; i++)
+        e->values[ir_result(op, i)->mark] = emit_select(e, c, a[i], b[i]);
+}
+
+/* An empty side is an edge of the branch, not a block. */
 static tm_status emit_if(emit *e, ir_op *op) {
     air_value *c = emit_operand(e, op, 0);
     air_block *head = e->block, *ends[2] = {head, head}, *starts[2] = {NULL, NULL};
@@ -54,20 +64,22 @@ static tm_status emit_if(emit *e, ir_op *op) {
     for (u32 r = 0; r < 2; r++) {
         ir_block *b = op->regions[r].first;
         results[r] = ARENA_ARRAY(e->a, air_value *, op->n_results + 1u);
-        if (!b || (b->first == b->last && !op->n_results))
-            continue;
-        starts[r] = e->block = air_block_new(e->func);
-        TRY(emit_block(e, b));
-        yielded(e, b, results[r]);
+        if (!is_empty(&op->regions[r])) {
+            starts[r] = e->block = air_block_new(e->func);
+            TRY(emit_block(e, b));
+        }
+        if (b)
+            yielded(e, b, results[r]);
         ends[r] = e->block;
+        e->block = head;
     }
     e->loc = location(e, op->loc);
+    if (!starts[0] && !starts[1]) {
+        choose(e, op, c, results[0], results[1]);
+        return 0;
+    }
     air_block *after = air_block_new(e->func);
-    e->block = head;
-    if (starts[0] || starts[1])
-        emit_cond_br(e, c, starts[0] ? starts[0] : after, starts[1] ? starts[1] : after);
-    else
-        emit_br(e, after);
+    emit_cond_br(e, c, starts[0] ? starts[0] : after, starts[1] ? starts[1] : after);
     for (u32 r = 0; r < 2; r++) {
         e->block = ends[r];
         if (starts[r])

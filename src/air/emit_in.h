@@ -51,6 +51,7 @@ typedef struct emit {
     map *locs;               /* ir_loc* -> src_loc* */
     strmap *decls;           /* name -> emit_decl* */
     strmap *lists;           /* attribute list text -> number */
+    map *indices;            /* air_value* -> the last sext of it */
     map *slots;              /* air_type* -> alloca in the entry block */
     const ir_op *op;         /* being emitted, for diagnostics */
     u32 depth;
@@ -118,6 +119,7 @@ air_value *emit_mulhi(emit *e, air_value *a, air_value *b, bool is_signed);
 /* ---- emit_mem.c, emit_atomic.c, emit_simd.c */
 bool emit_memory_op(emit *e, ir_op *op, air_value **out);
 bool emit_simd_op(emit *e, ir_op *op, air_value **out);
+air_value *emit_atomic_load(emit *e, air_value *pointer); /* i32 or float, relaxed */
 bool emit_atomic_op(emit *e, ir_op *op, air_value **out);
 air_value *emit_pointer_of(emit *e, air_value *address, air_type *pointer); /* from an i64 */
 air_value *emit_to_memory(emit *e, const ir_type *t, air_value *v);   /* i1 to i8, pointer to i64 */

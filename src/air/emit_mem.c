@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory: loads and stores of scalars and vectors, threadgroup memory, barriers. A vector access goes
  * through a bitcast of the scalar pointer and states its alignment. i1 lives in memory as an i8 of 0
- * or 1, pointers as i64. All of a kernel's threadgroup memory is one array of floats; tm.tg_alloc is a
+ * or 1, pointers as i64. A volatile load of a word of device memory is an atomic one: Apple's modules
+ * have no volatile loads there. All of a kernel's threadgroup memory is one array of floats; tm.tg_alloc is a
  * constant offset into it, which pass_plan chose. */
 #include "air/emit_in.h"
 
@@ -43,6 +44,9 @@ static air_value *load(emit *e, const ir_op *op) {
         return NULL;
     u32 align = access_align(op, p);
     p = access_pointer(e, p, access);
+    bool word = access->kind == AIR_FLOAT || (access->kind == AIR_INT && access->bits == 32);
+    if (word && is_volatile(op) && p->type->space == IR_SPACE_DEVICE)
+        return emit_from_memory(e, t, emit_atomic_load(e, p));
     return emit_from_memory(e, t, emit_load(e, p, align, is_volatile(op)));
 }
 

@@ -10,6 +10,7 @@
 // CHECK-NEXT: icmp ne i8
 // CHECK: insertelement <2 x i8> undef, i8
 // CHECK: store <2 x i8>
+// CHECK: call float @air.atomic.global.load.f32(float addrspace(1)* %{{[0-9]+}}, i32 0, i32 2, i1 true)
 // CHECK: load i64, i64 addrspace(1)*
 // CHECK: bitcast i64* %{{[0-9]+}} to float addrspace(1)**
 module {
@@ -20,6 +21,8 @@ module {
     %f = tm.vec_get %b {index = 1 : i32} : (vector<2xi1>) -> i1
     %w = tm.vec_make %f, %f : (i1, i1) -> vector<2xi1>
     tm.store %q, %w {align = 2 : i32} : (!tt.ptr<i1>, vector<2xi1>) -> ()
+    %y = tm.load %p {align = 4 : i32, volatile = true} : (!tt.ptr<f32>) -> f32
+    tm.store %p, %y {align = 4 : i32} : (!tt.ptr<f32>, f32) -> ()
     %t = tm.load %r {align = 8 : i32} : (!tt.ptr<!tt.ptr<f32>>) -> !tt.ptr<f32>
     tm.store %t, %e {align = 4 : i32} : (!tt.ptr<f32>, f32) -> ()
     %i = tt.ptr_to_int %t : !tt.ptr<f32> -> i64
