@@ -109,7 +109,7 @@ static image image_along(const layout *l, u32 d, const ir_type *elem) {
             im.order[im.bits++] = (u8)(layout_dim_shift(l, dim) + i);
     }
     im.fast = l->dim_bits[d];
-    im.transposed = l->rank >= 2 && d == l->rank - 2;
+    im.transposed = d + 2 == l->rank;
     return im;
 }
 
