@@ -193,20 +193,14 @@ static bool canon_not(canon *c, ir_op *op) {
 
 /* ---- Select -------------------------------------------------------------------------------------- */
 
+/* select(c, x, false) stays: `c & x` would use x, perhaps poison, where c is false. */
 static bool select_bools(canon *c, ir_op *op, ir_value *cond, ir_value *x, ir_value *y) {
     i64 kx, ky;
-    bool cx = is_const(x, &kx), cy = is_const(y, &ky);
-    if (cond->type != x->type || width_of(x) != 1)
+    if (cond->type != x->type || width_of(x) != 1 || !is_const(x, &kx) || !is_const(y, &ky))
         return false;
-    if (cx && cy) /* both equal arms are gone already */
-        return kx ? canon_replace1(c, op, cond)
-                  : canon_replace1(c, op, canon_binary(c, op, IR_arith_xori, cond,
-                                                       canon_const(c, x->type, 1)));
-    if (cy && !ky)
-        return canon_replace1(c, op, canon_binary(c, op, IR_arith_andi, cond, x));
-    if (cx && kx)
-        return canon_replace1(c, op, canon_binary(c, op, IR_arith_ori, cond, y));
-    return false;
+    /* equal arms are gone already */
+    return canon_replace1(
+        c, op, kx ? cond : canon_binary(c, op, IR_arith_xori, cond, canon_const(c, x->type, 1)));
 }
 
 static bool canon_select(canon *c, ir_op *op) {

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversions that each kernel of assign/ may have: operands a and b of dots, and real transposes. */
+static const expected table[] = {
+    /* file, simdgroups, by registers, by shuffles, through threadgroup memory */
+    {"add.4.ttir", 4, 0, 0, 0},
+    {"add_into.4.ttir", 4, 0, 0, 2},
+    {"add_small.4.ttir", 4, 0, 0, 0},
+    {"argmax_rows.4.ttir", 4, 0, 0, 0},
+    {"attention.4.ttir", 4, 0, 0, 3},
+    {"attention_grads.4.ttir", 4, 0, 0, 6},
+    {"attention_wide.8.ttir", 8, 0, 0, 3},
+    {"batched_dot.4.ttir", 4, 0, 0, 2},
+    {"counts.4.ttir", 4, 0, 0, 0},
+    {"deinterleave.4.ttir", 4, 0, 0, 0},
+    {"embedding.4.ttir", 4, 0, 0, 0},
+    {"integer_dot.4.ttir", 4, 0, 0, 2},
+    {"interleave.4.ttir", 4, 0, 0, 0},
+    {"layer_norm.4.ttir", 4, 0, 0, 0},
+    {"layer_norm_grads.4.ttir", 4, 0, 0, 0},
+    {"matmul.4.ttir", 4, 0, 0, 2},
+    {"matmul_bias.8.ttir", 8, 0, 0, 2},
+    {"matmul_f32.2.ttir", 2, 0, 0, 2},
+    {"mixed_widths.4.ttir", 4, 0, 0, 0},
+    {"newton.4.ttir", 4, 0, 0, 0},
+    {"outer_sum.4.ttir", 4, 0, 0, 0},
+    {"softmax.8.ttir", 8, 0, 0, 0},
+    {"softmax_rows.4.ttir", 4, 0, 0, 0},
+    {"sort.1.ttir", 1, 0, 0, 0},
+    {"transpose.4.ttir", 4, 0, 0, 1},
+};
