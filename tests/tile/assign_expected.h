@@ -23,6 +23,7 @@ static const expected table[] = {
     {"mixed_widths.4.ttir", 4, 0, 0, 0},
     {"newton.4.ttir", 4, 0, 0, 0},
     {"outer_sum.4.ttir", 4, 0, 0, 0},
+    {"rare_transpose.4.ttir", 4, 0, 0, 1},
     {"softmax.8.ttir", 8, 0, 0, 0},
     {"softmax_rows.4.ttir", 4, 0, 0, 0},
     {"sort.1.ttir", 1, 0, 0, 0},

@@ -256,6 +256,18 @@ def outer_sum(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
         tl.store(out + k * N + n, tl.sum(h, 0))
 
 
+@triton.jit
+def rare_transpose(x, out, again, flag, so, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    v = tl.load(x + at)
+    if flag > 0:
+        tl.store(again + i[:, None] + i[None, :] * so, v)
+    if flag > 1:
+        v = tl.exp(v)
+    tl.store(out + at, v)
+
+
 P32, P16, P8, I = "*fp32", "*fp16", "*i8", "i32"
 CASES = [  # name, kernel, argument types in order, constants, num_warps
     ("add", add, [P32, P32, P32, I], dict(B=1024), 4),
@@ -273,6 +285,7 @@ CASES = [  # name, kernel, argument types in order, constants, num_warps
     ("attention_wide", attention, [P16, P16, P16, P16, P32, "fp32", I, I], dict(M=64, N=64, D=128, CAUSAL=False), 8),
     ("attention_grads", attention_grads, [P16] * 4 + [P32] * 4 + ["fp32", I, I], dict(M=32, N=64, D=64), 4),
     ("transpose", transpose, [P32, P32, I, I], dict(B=64), 4),
+    ("rare_transpose", rare_transpose, [P32, P32, P32, I, I], dict(B=64), 4),
     ("integer_dot", integer_dot, [P8, P8, "*i32"], dict(S=32), 4),
     ("batched_dot", batched_dot, [P16, P16, P32], dict(B=4, S=32), 4),
     ("argmax_rows", argmax_rows, [P32, P32, "*i32"], dict(R=32, B=128), 4),

@@ -12,6 +12,11 @@
 #include "ir/text.h"
 #include "tile/tile.h"
 
+/* Conversions found: by kind (CONVERT_NONE never stays), and where they stand or what they serve. */
+typedef struct found {
+    u32 kinds[4], inside_if, in_loop, not_for_dot;
+} found;
+
 typedef struct expected {
     const char *file;
     u32 warps;
@@ -50,18 +55,26 @@ static bool is_for_dot(const ir_op *op) {
     return false;
 }
 
-/* By kind; in place of CONVERT_NONE, which never stays, those that serve no operand a or b. */
+static bool stands_in(const ir_op *op, u32 code) {
+    const ir_op *p = ir_parent(op);
+    while (p && p->code != code)
+        p = ir_parent(p);
+    return p != NULL;
+}
+
 static void count_conversion(ir_op *op, void *data) {
-    u32 *kinds = data;
+    found *f = data;
     if (op->code != IR_ttg_convert_layout)
         return;
-    kinds[CONVERT_NONE] += !is_for_dot(op);
-    kinds[layout_convert_kind(ir_operand(op, 0)->type->encoding->layout,
-                              ir_result(op, 0)->type->encoding->layout)]++;
+    f->not_for_dot += !is_for_dot(op);
+    f->inside_if += stands_in(op, IR_scf_if);
+    f->in_loop += stands_in(op, IR_scf_for);
+    f->kinds[layout_convert_kind(ir_operand(op, 0)->type->encoding->layout,
+                                 ir_result(op, 0)->type->encoding->layout)]++;
 }
 
 /* Runs the pipeline up to layouts and counts conversions by kind. */
-static tm_status assign_file(const char *path, u32 warps, u32 kinds[4], bool print) {
+static tm_status assign_file(const char *path, u32 warps, found *out, bool print) {
     static const pass_info *const passes[] = {
         &pass_inline,       &pass_canonicalize, &pass_structure,      &pass_canonicalize,
         &pass_cse,          &pass_licm,         &pass_canonicalize,   &pass_cse,
@@ -87,9 +100,9 @@ static tm_status assign_file(const char *path, u32 warps, u32 kinds[4], bool pri
         puts(t.at);
         text_free(&t);
     }
-    memset(kinds, 0, 4 * sizeof *kinds);
+    *out = (found){0};
     if (status == 0)
-        ir_walk(m->op, count_conversion, kinds);
+        ir_walk(m->op, count_conversion, out);
     print_diags(ctx, source);
     arena_free(run.scratch);
     if (m)
@@ -139,42 +152,53 @@ static const char *in_folder(char *buffer, size_t size, const char *file) {
 
 static void conversions_are_few(void **state) {
     char path[1024];
-    u32 kinds[4];
+    found f;
     bool good = true;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const expected *e = &table[i];
-        assert_int_equal(assign_file(in_folder(path, sizeof path, e->file), e->warps, kinds, false), 0);
-        if (kinds[CONVERT_REGISTERS] != e->registers || kinds[CONVERT_SHUFFLE] != e->shuffle ||
-            kinds[CONVERT_THREADGROUP] != e->threadgroup) {
-            fprintf(stderr, "    {\"%s\", %u, %u, %u, %u},\n", e->file, e->warps, kinds[CONVERT_REGISTERS],
-                    kinds[CONVERT_SHUFFLE], kinds[CONVERT_THREADGROUP]);
+        assert_int_equal(assign_file(in_folder(path, sizeof path, e->file), e->warps, &f, false), 0);
+        if (f.kinds[CONVERT_REGISTERS] != e->registers || f.kinds[CONVERT_SHUFFLE] != e->shuffle ||
+            f.kinds[CONVERT_THREADGROUP] != e->threadgroup) {
+            fprintf(stderr, "    {\"%s\", %u, %u, %u, %u},\n", e->file, e->warps,
+                    f.kinds[CONVERT_REGISTERS], f.kinds[CONVERT_SHUFFLE], f.kinds[CONVERT_THREADGROUP]);
             good = false;
         }
     }
     assert_true(good);
 }
 
+static void conversions_stand_where_they_run_least(void **state) {
+    char path[1024];
+    found f;
+    assert_int_equal(assign_file(in_folder(path, sizeof path, "rare_transpose.4.ttir"), 4, &f, false), 0);
+    assert_int_equal(f.inside_if, 1); /* only the branch that stores transposed pays */
+    assert_int_equal(assign_file(in_folder(path, sizeof path, "attention.4.ttir"), 4, &f, false), 0);
+    assert_int_equal(f.in_loop, 2); /* k and v; q before the loop */
+    assert_int_equal(f.not_for_dot, 0); /* none for p's row statistics */
+}
+
 static void layouts_fit_for_any_number_of_simdgroups(void **state) {
     char path[1024];
-    u32 kinds[4];
+    found f;
     for (size_t i = 0; i < COUNT_OF(table); i++)
         for (u32 warps = 1; warps <= 32; warps *= 4)
-            assert_int_equal(assign_file(in_folder(path, sizeof path, table[i].file), warps, kinds, false), 0);
+            assert_int_equal(assign_file(in_folder(path, sizeof path, table[i].file), warps, &f, false), 0);
 }
 
 int main(int argc, char **argv) {
-    u32 kinds[4];
+    found f;
     if (argc > 2) { /* test_assign_layouts WARPS FILE...: conversions of each file; one file: its IR too */
         int bad = 0;
         for (int i = 2; i < argc; i++) {
-            bad |= assign_file(argv[i], (u32)atoi(argv[1]), kinds, argc == 3) != 0;
-            printf("%s: registers %u, shuffle %u, threadgroup %u, not for dots %u\n", argv[i], kinds[1],
-                   kinds[2], kinds[3], kinds[0]);
+            bad |= assign_file(argv[i], (u32)atoi(argv[1]), &f, argc == 3) != 0;
+            printf("%s: registers %u, shuffle %u, threadgroup %u, not for dots %u\n", argv[i], f.kinds[1],
+                   f.kinds[2], f.kinds[3], f.not_for_dot);
         }
         return bad;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversions_are_few),
+        cmocka_unit_test(conversions_stand_where_they_run_least),
         cmocka_unit_test(layouts_fit_for_any_number_of_simdgroups),
         cmocka_unit_test(what_has_no_layout_is_refused),
     };
