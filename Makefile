@@ -11,7 +11,7 @@ export PATH := $(BIN):$(PATH)
 demo: $(VENV)/.installed
 	$(PY) examples/demo.py
 
-test: system $(VENV)/.installed
+test: system $(VENV)/.installed $(VENV)/.data
 	VENV=$(VENV) .ci/test all
 
 # The plain C tests and the Python tests, without sanitizers and fuzzing.
@@ -39,6 +39,11 @@ $(VENV)/.deps: .ci/requirements.txt .ci/packages
 SOURCES := $(shell find src include python -name '*.[ch]' -o -name '*.def' -o -name '*.py' -o -name 'meson.build')
 $(VENV)/.installed: $(VENV)/.deps meson.build pyproject.toml $(SOURCES)
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
+	touch $@
+
+# Libraries that Apple's compiler made, which some tests read.
+$(VENV)/.data: $(VENV)/.deps .ci/test-data
+	.ci/test-data $(VENV)/data
 	touch $@
 
 clean:
