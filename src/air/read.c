@@ -6,7 +6,7 @@
  * names; dominance and the rest is air_verify's. */
 #include "air/read.h"
 
-tm_status read_fail(air_reader *r, const char *what) {
+tm_status bc_fail(air_reader *r, const char *what) {
     if (!r->bits.failed)
         diag_at(r->ctx, NULL, TM4004, what, (unsigned long long)(r->bits.at / 8));
     r->bits.failed = true;
@@ -31,8 +31,8 @@ tm_status read_spend(air_reader *r, u64 units) {
     return -1;
 }
 
-tm_status read_need(air_reader *r, u32 n) {
-    return r->bits.n_ops >= n ? 0 : read_fail(r, "a record is too short");
+tm_status bc_need(air_reader *r, u32 n) {
+    return r->bits.n_ops >= n ? 0 : bc_fail(r, "a record is too short");
 }
 
 const char *read_chars(air_reader *r, u32 from) {
@@ -50,29 +50,29 @@ static u64 field(const air_reader *r, u32 i) { return i < r->bits.n_ops ? r->bit
 static tm_status symbol_name(air_reader *r, const char **out) {
     u64 at = field(r, 0), len = field(r, 1);
     if (at > r->strtab_len || len > r->strtab_len - at)
-        return read_fail(r, "a name lies outside the string table");
+        return bc_fail(r, "a name lies outside the string table");
     *out = arena_str(r->m->arena, (const char *)r->strtab + at, len);
     if (strlen(*out) != len)
-        return read_fail(r, "a name contains a NUL");
+        return bc_fail(r, "a name contains a NUL");
     return 0;
 }
 
 static tm_status alignment(air_reader *r, u64 encoded, u32 *out) {
     if (encoded > 30)
-        return read_fail(r, "an alignment is out of range");
+        return bc_fail(r, "an alignment is out of range");
     *out = (1u << encoded) >> 1;
     return 0;
 }
 
 static tm_status check_attrs(air_reader *r, u64 list) {
-    return list <= r->m->attr_lists.count ? 0 : read_fail(r, "an attribute list is not there");
+    return list <= r->m->attr_lists.count ? 0 : bc_fail(r, "an attribute list is not there");
 }
 
 static tm_status read_global(air_reader *r) {
-    TRY(read_need(r, 8));
+    TRY(bc_need(r, 8));
     const char *name;
     TRY(symbol_name(r, &name));
-    air_type *t = read_type(r, field(r, 2));
+    air_type *t = bc_type(r, field(r, 2));
     if (!t)
         return -1;
     u64 flags = field(r, 3);
@@ -80,7 +80,7 @@ static tm_status read_global(air_reader *r) {
         return read_unsupported(r, "global without a value type or with a comdat, record");
     if (t->kind == AIR_FUNC || t->kind == AIR_VOID || t->kind == AIR_LABEL ||
         t->kind == AIR_METADATA)
-        return read_fail(r, "a global has a type without values");
+        return bc_fail(r, "a global has a type without values");
     air_global *g = air_global_new(r->m, name, t, (u32)(flags >> 2));
     g->constant = flags & 1;
     g->linkage = (u32)field(r, 5);
@@ -95,7 +95,7 @@ static tm_status read_global(air_reader *r) {
     g->attrs = (u32)field(r, 14);
     g->dso_local = field(r, 15) != 0;
     if (g->section > r->m->sections.count)
-        return read_fail(r, "a section is not there");
+        return bc_fail(r, "a section is not there");
     if (field(r, 4))
         VEC_PUSH(r->scratch, &r->inits, ((pending_init){g, field(r, 4) - 1}));
     VEC_PUSH(r->scratch, &r->values, &g->v);
@@ -103,14 +103,14 @@ static tm_status read_global(air_reader *r) {
 }
 
 static tm_status read_function_record(air_reader *r) {
-    TRY(read_need(r, 10));
+    TRY(bc_need(r, 10));
     const char *name;
     TRY(symbol_name(r, &name));
-    air_type *t = read_type(r, field(r, 2));
+    air_type *t = bc_type(r, field(r, 2));
     if (!t)
         return -1;
     if (t->kind != AIR_FUNC)
-        return read_fail(r, "a function has no function type");
+        return bc_fail(r, "a function has no function type");
     if (field(r, 12) || field(r, 14) || field(r, 15) || field(r, 16) || field(r, 18))
         return read_unsupported(r, "function with a prologue, prefix, comdat or personality, record");
     TRY(read_spend(r, t->n_fields));
@@ -127,7 +127,7 @@ static tm_status read_function_record(air_reader *r) {
     f->dll = (u32)field(r, 13);
     f->dso_local = field(r, 17) != 0;
     if (f->section > r->m->sections.count || f->gc)
-        return read_fail(r, "a section or a garbage collector is not there");
+        return bc_fail(r, "a section or a garbage collector is not there");
     if (!field(r, 4))
         VEC_PUSH(r->scratch, &r->bodies, f);
     VEC_PUSH(r->scratch, &r->values, &f->v);
@@ -138,7 +138,7 @@ static tm_status read_module_record(air_reader *r) {
     air_module *m = r->m;
     switch (r->bits.code) {
     case MODULE_VERSION:
-        TRY(read_need(r, 1));
+        TRY(bc_need(r, 1));
         if (r->bits.ops[0] != 2)
             return read_unsupported(r, "module of another version, record");
         r->version_seen = true;
@@ -194,12 +194,12 @@ static tm_status read_module_block(air_reader *r, u32 block) {
 
 static tm_status finish_module(air_reader *r) {
     if (r->next_body != r->bodies.count)
-        return read_fail(r, "a function has no body");
+        return bc_fail(r, "a function has no body");
     for (u32 i = 0; i < r->inits.count; i++) {
         const pending_init *p = &r->inits.at[i];
         air_value *v = p->value < r->values.count ? r->values.at[p->value] : NULL;
         if (!v || v->type != p->global->value_type)
-            return read_fail(r, "a global's initial value is not there or has another type");
+            return bc_fail(r, "a global's initial value is not there or has another type");
         p->global->init = v;
     }
     return 0;
@@ -214,7 +214,7 @@ static tm_status read_module(air_reader *r) {
         case BIT_END: return finish_module(r);
         case BIT_BLOCK:
             if (!r->version_seen)
-                return read_fail(r, "the module does not begin with its version");
+                return bc_fail(r, "the module does not begin with its version");
             TRY(read_module_block(r, block));
             break;
         case BIT_RECORD: TRY(read_module_record(r)); break;
@@ -253,7 +253,7 @@ static tm_status read_file(air_reader *r) {
     while (b->end - b->at >= 32 + 32) {
         u64 id = bit_take(b, 2), block = bit_take_vbr(b, 8);
         if (b->failed || id != BC_ENTER_BLOCK)
-            return read_fail(r, "something that is no block stands at the top level");
+            return bc_fail(r, "something that is no block stands at the top level");
         if (block == BLOCK_MODULE && module_at)
             return read_unsupported(r, "a second module, block");
         if (block == BLOCK_MODULE)
@@ -266,7 +266,7 @@ static tm_status read_file(air_reader *r) {
             TRY(bit_skip(b));
     }
     if (!module_at)
-        return read_fail(r, "there is no module");
+        return bc_fail(r, "there is no module");
     b->at = module_at;
     return read_module(r);
 }

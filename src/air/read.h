@@ -39,14 +39,14 @@ typedef struct air_reader {
     VEC(air_inst *) forward; /* instructions with placeholder operands */
 } air_reader;
 
-tm_status read_fail(air_reader *r, const char *what);
+tm_status bc_fail(air_reader *r, const char *what);
 tm_status read_unsupported(air_reader *r, const char *block);
 tm_status read_spend(air_reader *r, u64 units);
 /* Types by number. NULL after a diagnostic. */
-air_type *read_type(air_reader *r, u64 id);
+air_type *bc_type(air_reader *r, u64 id);
 /* The record's operands from `from` on as text in the module's arena. */
 const char *read_chars(air_reader *r, u32 from);
-tm_status read_need(air_reader *r, u32 n); /* the record has at least n operands */
+tm_status bc_need(air_reader *r, u32 n); /* the record has at least n operands */
 
 tm_status read_type_block(air_reader *r);
 tm_status read_attr_groups(air_reader *r);

@@ -42,7 +42,7 @@ static air_value *part(const const_block *b, u64 id) {
     air_value *v = b->r->values.at[id];
     if (v->kind != AIR_V_ARG)
         return v;
-    read_fail(b->r, "a constant is made of an argument");
+    bc_fail(b->r, "a constant is made of an argument");
     return NULL;
 }
 
@@ -52,7 +52,7 @@ static air_value *build_aggregate(const const_block *b, const raw_const *c) {
     bool sequence = t->kind == AIR_ARRAY || t->kind == AIR_VECTOR;
     u64 n = sequence ? t->count : t->kind == AIR_STRUCT ? t->n_fields : UINT64_MAX;
     if (n != c->n_ops) {
-        read_fail(r, "an aggregate constant does not fit its type");
+        bc_fail(r, "an aggregate constant does not fit its type");
         return NULL;
     }
     air_value **elems = ARENA_ARRAY(r->scratch, air_value *, n);
@@ -60,7 +60,7 @@ static air_value *build_aggregate(const const_block *b, const raw_const *c) {
         if (!(elems[i] = part(b, c->ops[i])))
             return NULL;
         if (elems[i]->type != (sequence ? t->elem : t->fields[i])) {
-            read_fail(r, "an element of a constant has the wrong type");
+            bc_fail(r, "an element of a constant has the wrong type");
             return NULL;
         }
     }
@@ -69,11 +69,11 @@ static air_value *build_aggregate(const const_block *b, const raw_const *c) {
 
 static air_value *build_cast(const const_block *b, const raw_const *c) {
     air_reader *r = b->r;
-    air_type *from = c->n_ops == 3 ? read_type(r, c->ops[1]) : NULL;
+    air_type *from = c->n_ops == 3 ? bc_type(r, c->ops[1]) : NULL;
     air_value *v = from ? part(b, c->ops[2]) : NULL;
     if (!v || v->type != from || c->ops[0] > AIR_ADDRSPACECAST ||
         !air_cast_ok((u32)c->ops[0], v->type, c->type)) {
-        read_fail(r, "a constant cast is malformed");
+        bc_fail(r, "a constant cast is malformed");
         return NULL;
     }
     return air_const_cast(r->m, (u32)c->ops[0], v, c->type);
@@ -84,10 +84,10 @@ static air_value *build_gep(const const_block *b, const raw_const *c) {
     bool ranged = c->code == CONSTANTS_CE_GEP_INRANGE;
     u32 at = gep_start(c), n = c->n_ops < at ? 0 : (c->n_ops - at) / 2;
     if (at == 0 || n == 0 || (c->n_ops - at) % 2) {
-        read_fail(r, "a constant address is malformed");
+        bc_fail(r, "a constant address is malformed");
         return NULL;
     }
-    air_type *source = read_type(r, c->ops[0]);
+    air_type *source = bc_type(r, c->ops[0]);
     if (!source)
         return NULL;
     bool inbounds = ranged ? c->ops[1] & 1 : c->code == CONSTANTS_CE_INBOUNDS_GEP;
@@ -96,8 +96,8 @@ static air_value *build_gep(const const_block *b, const raw_const *c) {
     for (u32 i = 0; i < n; i++) {
         if (!(ops[i] = part(b, c->ops[at + 2 * i + 1])))
             return NULL;
-        if (ops[i]->type != read_type(r, c->ops[at + 2 * i])) {
-            read_fail(r, "an operand of a constant address has the wrong type");
+        if (ops[i]->type != bc_type(r, c->ops[at + 2 * i])) {
+            bc_fail(r, "an operand of a constant address has the wrong type");
             return NULL;
         }
     }
@@ -105,7 +105,7 @@ static air_value *build_gep(const const_block *b, const raw_const *c) {
               type_scalar(ops[0]->type)->elem == source &&
               air_gep_type(r->m, source, n, ops) == c->type;
     if (!ok) {
-        read_fail(r, "a constant address has the wrong type");
+        bc_fail(r, "a constant address has the wrong type");
         return NULL;
     }
     return air_const_gep_inrange(r->m, source, inbounds, n, ops, c->type, inrange);
@@ -118,7 +118,7 @@ static air_value *build_data(const const_block *b, const raw_const *c) {
     u32 width = t->kind == AIR_ARRAY || t->kind == AIR_VECTOR ? air_data_width(t->elem) : 0;
     u64 n = (u64)c->n_ops + (c->code == CONSTANTS_CSTRING);
     if (!width || t->count != n || (chars && (width != 1 || t->kind != AIR_ARRAY))) {
-        read_fail(r, "constant data does not fit its type");
+        bc_fail(r, "constant data does not fit its type");
         return NULL;
     }
     u8 *bytes = arena_zalloc(r->scratch, n * width);
@@ -151,7 +151,7 @@ static air_value *build(const const_block *b, const raw_const *c) {
     case CONSTANTS_CE_INBOUNDS_GEP:
     case CONSTANTS_CE_GEP_INRANGE: return build_gep(b, c);
     }
-    read_fail(r, "a constant does not fit its type");
+    bc_fail(r, "a constant does not fit its type");
     return NULL;
 }
 
@@ -163,14 +163,14 @@ static int push_unbuilt_part(const_block *b, raw_const *c) {
         if (!is_part(c, c->seen) || id < b->base)
             continue;
         if (id - b->base >= b->raw.count)
-            return read_fail(r, "a constant's number is out of range");
+            return bc_fail(r, "a constant's number is out of range");
         raw_const *p = &b->raw.at[id - b->base];
         if (p->state == 1)
-            return read_fail(r, "a constant contains itself");
+            return bc_fail(r, "a constant contains itself");
         if (p->state == 2)
             continue;
         if (b->stack.count == AIR_MAX_DEPTH)
-            return read_fail(r, "constants nest too deep");
+            return bc_fail(r, "constants nest too deep");
         VEC_PUSH(r->scratch, &b->stack, (u32)(id - b->base));
         return 1;
     }
@@ -198,7 +198,7 @@ static tm_status build_one(const_block *b, u32 first) {
             return -1;
         const air_const *k = as_const(v);
         if (k->depth > AIR_MAX_DEPTH || k->weight > AIR_MAX_CONST_WEIGHT)
-            return read_fail(r, "a constant is too large");
+            return bc_fail(r, "a constant is too large");
         c->state = 2;
         r->values.at[b->base + i] = v;
         b->stack.count--;
@@ -213,8 +213,8 @@ static tm_status collect(const_block *b) {
     FOR_RECORDS(r, &sub) {
         u32 code = r->bits.code;
         if (code == CONSTANTS_SETTYPE) {
-            TRY(read_need(r, 1));
-            if (!(type = read_type(r, r->bits.ops[0])))
+            TRY(bc_need(r, 1));
+            if (!(type = bc_type(r, r->bits.ops[0])))
                 return -1;
             continue;
         }
@@ -226,7 +226,7 @@ static tm_status collect(const_block *b) {
             return read_unsupported(r, "constant record");
         if (!type || !type_is_first_class(type) || type->kind == AIR_LABEL ||
             type->kind == AIR_METADATA || type->kind == AIR_OPAQUE)
-            return read_fail(r, "a constant has no type");
+            return bc_fail(r, "a constant has no type");
         raw_const c = {.type = type, .code = code, .n_ops = r->bits.n_ops};
         c.ops = arena_dup(r->scratch, r->bits.ops, c.n_ops * sizeof *c.ops);
         VEC_PUSH(r->scratch, &b->raw, c);

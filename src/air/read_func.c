@@ -7,7 +7,7 @@
 static air_value *forward_value(air_reader *r, u32 id, air_type *type) {
     if (!type_is_first_class(type) || type->kind == AIR_LABEL || type->kind == AIR_METADATA ||
         type->kind == AIR_OPAQUE) {
-        read_fail(r, "an operand has a type without values");
+        bc_fail(r, "an operand has a type without values");
         return NULL;
     }
     air_value *v = ARENA_NEW(r->scratch, air_value);
@@ -21,7 +21,7 @@ static air_value *numbered(air_reader *r, u32 id, air_type *type) {
     air_value *v = r->values.at[id];
     if (v->type == type)
         return v;
-    read_fail(r, "an operand has the wrong type");
+    bc_fail(r, "an operand has the wrong type");
     return NULL;
 }
 
@@ -29,7 +29,7 @@ air_value *value_at(air_reader *r, u64 id, air_type *type) {
     if (type->kind == AIR_METADATA) {
         if (id < r->mds.count)
             return air_md_as_value(r->m, r->mds.at[id]);
-        read_fail(r, "a metadata operand is out of range");
+        bc_fail(r, "a metadata operand is out of range");
         return NULL;
     }
     return numbered(r, (u32)id, type);
@@ -38,7 +38,7 @@ air_value *value_at(air_reader *r, u64 id, air_type *type) {
 static bool have_operand(air_reader *r, u32 at) {
     if (at < r->bits.n_ops)
         return true;
-    read_fail(r, "an instruction lacks an operand");
+    bc_fail(r, "an instruction lacks an operand");
     return false;
 }
 
@@ -56,7 +56,7 @@ air_value *take_pair(air_reader *r, u32 *at) {
         return r->values.at[id];
     if (!have_operand(r, *at))
         return NULL;
-    air_type *t = read_type(r, r->bits.ops[(*at)++]);
+    air_type *t = bc_type(r, r->bits.ops[(*at)++]);
     return t ? forward_value(r, id, t) : NULL;
 }
 
@@ -71,13 +71,13 @@ air_value *take_signed(air_reader *r, u32 *at, air_type *type) {
 air_block *block_at(air_reader *r, u64 id) {
     if (id < r->func->n_blocks)
         return r->blocks[id];
-    read_fail(r, "a block's number is out of range");
+    bc_fail(r, "a block's number is out of range");
     return NULL;
 }
 
 air_inst *add_inst(air_reader *r, enum air_op op, air_type *type, u32 n, air_value *const *ops) {
     if (!r->block) {
-        read_fail(r, "an instruction stands outside a block");
+        bc_fail(r, "an instruction stands outside a block");
         return NULL;
     }
     air_inst *i = air_inst_new(r->m, r->block, op, type, n, ops);
@@ -112,7 +112,7 @@ static tm_status resolve_forward(air_reader *r) {
             if (v->kind != AIR_V_FORWARD)
                 continue;
             if (v->id >= r->values.count || r->values.at[v->id]->type != v->type)
-                return read_fail(r, "an operand is never defined or has another type");
+                return bc_fail(r, "an operand is never defined or has another type");
             i->ops[o] = r->values.at[v->id];
         }
     }
@@ -120,10 +120,10 @@ static tm_status resolve_forward(air_reader *r) {
 }
 
 static tm_status declare_blocks(air_reader *r) {
-    TRY(read_need(r, 1));
+    TRY(bc_need(r, 1));
     u64 n = r->bits.ops[0];
     if (r->func->first || n == 0 || n > (r->bits.end - r->bits.at) / 2)
-        return read_fail(r, "a function's number of blocks is not possible");
+        return bc_fail(r, "a function's number of blocks is not possible");
     r->blocks = ARENA_ARRAY(r->scratch, air_block *, n);
     for (u64 i = 0; i < n; i++)
         r->blocks[i] = air_block_new(r->func);
@@ -135,7 +135,7 @@ static tm_status read_local_names(air_reader *r) {
     TRY(bit_enter(&r->bits, BLOCK_VALUE_SYMTAB));
     u32 sub;
     FOR_RECORDS(r, &sub) {
-        TRY(read_need(r, 1));
+        TRY(bc_need(r, 1));
         u64 id = r->bits.ops[0];
         if (r->bits.code == VALUE_SYMTAB_BBENTRY) {
             air_block *b = block_at(r, id);
@@ -146,7 +146,7 @@ static tm_status read_local_names(air_reader *r) {
                    (r->values.at[id]->kind == AIR_V_INST || r->values.at[id]->kind == AIR_V_ARG)) {
             r->values.at[id]->name = read_chars(r, 1);
         } else {
-            return read_fail(r, "a name belongs to nothing");
+            return bc_fail(r, "a name belongs to nothing");
         }
     }
     return 0;
@@ -170,7 +170,7 @@ static tm_status read_body(air_reader *r) {
         case BIT_ERROR: return -1;
         case BIT_END:
             if (!r->func->first || r->block)
-                return read_fail(r, "a function's last block does not end");
+                return bc_fail(r, "a function's last block does not end");
             return resolve_forward(r);
         case BIT_BLOCK: TRY(read_body_block(r, block)); break;
         case BIT_RECORD:
@@ -185,7 +185,7 @@ static tm_status read_body(air_reader *r) {
 
 tm_status read_function_body(air_reader *r) {
     if (r->next_body == r->bodies.count)
-        return read_fail(r, "there are more bodies than functions");
+        return bc_fail(r, "there are more bodies than functions");
     TRY(bit_enter(&r->bits, BLOCK_FUNCTION));
     u32 values = r->values.count, mds = r->mds.count;
     r->func = r->bodies.at[r->next_body++];

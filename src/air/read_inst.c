@@ -4,7 +4,7 @@
 #include "air/read_inst.h"
 
 static tm_status wrong(air_reader *r) {
-    return read_fail(r, "an instruction's operands do not fit it");
+    return bc_fail(r, "an instruction's operands do not fit it");
 }
 static u64 rest(const air_reader *r, u32 at) { return at < r->bits.n_ops ? r->bits.ops[at] : 0; }
 
@@ -31,7 +31,7 @@ static tm_status read_binop(air_reader *r) {
     air_value *a = take_pair(r, &at), *b = a ? take_value(r, &at, a->type) : NULL;
     if (!b)
         return -1;
-    TRY(read_need(r, at + 1));
+    TRY(bc_need(r, at + 1));
     u64 op = r->bits.ops[at], flags = rest(r, at + 1);
     bool is_float = type_is_float(type_scalar(a->type));
     bool float_op = op <= AIR_MUL || op == AIR_SDIV || op == AIR_SREM;
@@ -52,7 +52,7 @@ static tm_status read_unop(air_reader *r) {
     air_value *a = take_pair(r, &at);
     if (!a)
         return -1;
-    TRY(read_need(r, at + 1));
+    TRY(bc_need(r, at + 1));
     if (r->bits.ops[at] != 0 || !type_is_float(type_scalar(a->type)))
         return wrong(r);
     air_inst *i = add_inst(r, AIR_FNEG, a->type, 1, &a);
@@ -64,8 +64,8 @@ static tm_status read_cast(air_reader *r) {
     air_value *a = take_pair(r, &at);
     if (!a)
         return -1;
-    TRY(read_need(r, at + 2));
-    air_type *to = read_type(r, r->bits.ops[at]);
+    TRY(bc_need(r, at + 2));
+    air_type *to = bc_type(r, r->bits.ops[at]);
     if (!to)
         return -1;
     u64 op = r->bits.ops[at + 1];
@@ -178,8 +178,8 @@ static tm_status read_insertval(air_reader *r) {
 }
 
 static tm_status read_gep(air_reader *r) {
-    TRY(read_need(r, 3));
-    air_type *source = read_type(r, r->bits.ops[1]);
+    TRY(bc_need(r, 3));
+    air_type *source = bc_type(r, r->bits.ops[1]);
     if (!source)
         return -1;
     air_value **ops = ARENA_ARRAY(r->scratch, air_value *, r->bits.n_ops);
@@ -218,8 +218,8 @@ static tm_status read_load(air_reader *r) {
     air_value *p = take_pair(r, &at);
     if (!p)
         return -1;
-    TRY(read_need(r, at + 3));
-    air_type *t = read_type(r, r->bits.ops[at]);
+    TRY(bc_need(r, at + 3));
+    air_type *t = bc_type(r, r->bits.ops[at]);
     if (!t)
         return -1;
     if (p->type->kind != AIR_PTR || p->type->elem != t || !is_memory_type(t))
@@ -233,7 +233,7 @@ static tm_status read_store(air_reader *r) {
     air_value *p = take_pair(r, &at), *v = p ? take_pair(r, &at) : NULL;
     if (!v)
         return -1;
-    TRY(read_need(r, at + 2));
+    TRY(bc_need(r, at + 2));
     if (p->type->kind != AIR_PTR || p->type->elem != v->type || !is_memory_type(v->type))
         return wrong(r);
     air_type *none = air_type_simple(r->m, AIR_VOID);
@@ -243,8 +243,8 @@ static tm_status read_store(air_reader *r) {
 
 /* The alignment's five low bits, then flags: inalloca, explicit type, swifterror; then high bits. */
 static tm_status read_alloca(air_reader *r) {
-    TRY(read_need(r, 4));
-    air_type *t = read_type(r, r->bits.ops[0]), *nt = t ? read_type(r, r->bits.ops[1]) : NULL;
+    TRY(bc_need(r, 4));
+    air_type *t = bc_type(r, r->bits.ops[0]), *nt = t ? bc_type(r, r->bits.ops[1]) : NULL;
     if (!nt)
         return -1;
     u64 bits = r->bits.ops[3];
@@ -269,7 +269,7 @@ static tm_status read_cmp(air_reader *r) {
     air_value *a = take_pair(r, &at), *b = a ? take_value(r, &at, a->type) : NULL;
     if (!b)
         return -1;
-    TRY(read_need(r, at + 1));
+    TRY(bc_need(r, at + 1));
     u64 predicate = r->bits.ops[at];
     const air_type *s = type_scalar(a->type);
     bool ok = type_is_float(s) ? predicate <= 15
@@ -285,8 +285,8 @@ static tm_status read_cmp(air_reader *r) {
 }
 
 static tm_status read_phi(air_reader *r) {
-    TRY(read_need(r, 3));
-    air_type *t = read_type(r, r->bits.ops[0]);
+    TRY(bc_need(r, 3));
+    air_type *t = bc_type(r, r->bits.ops[0]);
     if (!t)
         return -1;
     if (!is_memory_type(t))
@@ -324,7 +324,7 @@ static tm_status read_ret(air_reader *r) {
 }
 
 static tm_status read_br(air_reader *r) {
-    TRY(read_need(r, 1));
+    TRY(bc_need(r, 1));
     u32 at = 2, n = r->bits.n_ops >= 3;
     air_block *to[2] = {block_at(r, r->bits.ops[0]), NULL};
     if (!to[0] || (n && !(to[1] = block_at(r, r->bits.ops[1]))))
@@ -336,8 +336,8 @@ static tm_status read_br(air_reader *r) {
 }
 
 static tm_status read_switch(air_reader *r) {
-    TRY(read_need(r, 3));
-    air_type *t = read_type(r, r->bits.ops[0]);
+    TRY(bc_need(r, 3));
+    air_type *t = bc_type(r, r->bits.ops[0]);
     if (!t)
         return -1;
     if (t->kind != AIR_INT || r->bits.n_ops % 2 == 0)
@@ -364,11 +364,11 @@ static tm_status read_unreachable(air_reader *r) {
 
 /* attributes, convention and flags, [fast math], function type, callee, arguments */
 static tm_status read_call(air_reader *r) {
-    TRY(read_need(r, 4));
+    TRY(bc_need(r, 4));
     u64 attrs = r->bits.ops[0], cc = r->bits.ops[1];
     u32 at = 2;
     u64 fmf = cc >> 17 & 1 ? r->bits.ops[at++] : 0;
-    air_type *ft = cc >> 15 & 1 ? read_type(r, rest(r, at++)) : NULL;
+    air_type *ft = cc >> 15 & 1 ? bc_type(r, rest(r, at++)) : NULL;
     if (!ft || ft->kind != AIR_FUNC || attrs > r->m->attr_lists.count)
         return wrong(r);
     /* Each fixed argument is one operand. */

@@ -16,17 +16,17 @@ typedef struct md_block {
 } md_block;
 
 static tm_status read_strings(air_reader *r) {
-    TRY(read_need(r, 2));
+    TRY(bc_need(r, 2));
     u64 n = r->bits.ops[0], skip = r->bits.ops[1];
     if (!r->bits.blob || skip > r->bits.blob_len || n > skip * 8 / 6)
-        return read_fail(r, "the metadata strings are damaged");
+        return bc_fail(r, "the metadata strings are damaged");
     const u8 *chars = r->bits.blob + skip;
     u64 left = r->bits.blob_len - skip;
     bit_reader lengths = {.data = r->bits.blob, .len = skip, .end = skip * 8, .ctx = r->ctx};
     for (u64 i = 0; i < n; i++) {
         u64 len = bit_take_vbr(&lengths, 6);
         if (lengths.failed || len > left || len > UINT32_MAX)
-            return lengths.failed ? -1 : read_fail(r, "a metadata string is longer than its block");
+            return lengths.failed ? -1 : bc_fail(r, "a metadata string is longer than its block");
         VEC_PUSH(r->scratch, &r->mds, air_md_string_len(r->m, (const char *)chars, len));
         chars += len;
         left -= len;
@@ -35,13 +35,13 @@ static tm_status read_strings(air_reader *r) {
 }
 
 static tm_status read_md_value(air_reader *r) {
-    TRY(read_need(r, 2));
-    air_type *t = read_type(r, r->bits.ops[0]);
+    TRY(bc_need(r, 2));
+    air_type *t = bc_type(r, r->bits.ops[0]);
     if (!t)
         return -1;
     u64 id = r->bits.ops[1];
     if (id >= r->values.count || !r->values.at[id] || r->values.at[id]->type != t)
-        return read_fail(r, "a metadata value is not there or has another type");
+        return bc_fail(r, "a metadata value is not there or has another type");
     if (r->values.at[id]->kind == AIR_V_ARG)
         return read_unsupported(r, "function-local metadata record");
     VEC_PUSH(r->scratch, &r->mds, air_md_value(r->m, r->values.at[id]));
@@ -60,7 +60,7 @@ static void add_node(md_block *b, bool distinct) {
 static tm_status add_named(md_block *b, const char *name) {
     air_reader *r = b->r;
     if (!name)
-        return read_fail(r, "a named metadata record has no name");
+        return bc_fail(r, "a named metadata record has no name");
     air_named_md named = {.name = name, .n = r->bits.n_ops};
     named.ops = ARENA_ARRAY(r->m->arena, air_md *, named.n);
     u64 *ops = arena_dup(r->scratch, r->bits.ops, named.n * sizeof *ops);
@@ -75,7 +75,7 @@ static tm_status fill_node(air_reader *r, const raw_node *raw) {
         if (raw->ops[i] == 0)
             continue;
         if (raw->ops[i] > r->mds.count)
-            return read_fail(r, "a metadata operand is out of range");
+            return bc_fail(r, "a metadata operand is out of range");
         raw->node->ops[i] = r->mds.at[raw->ops[i] - 1];
     }
     return 0;
@@ -90,7 +90,7 @@ static tm_status fill(md_block *b) {
         for (u32 k = 0; k < named->n; k++) {
             u64 id = b->named.at[i].ops[k];
             if (id >= r->mds.count || r->mds.at[id]->kind != AIR_MD_NODE)
-                return read_fail(r, "a named metadata operand is not a node");
+                return bc_fail(r, "a named metadata operand is not a node");
             named->ops[k] = r->mds.at[id];
         }
     }
@@ -129,9 +129,9 @@ tm_status read_md_kinds(air_reader *r) {
     FOR_RECORDS(r, &sub) {
         if (r->bits.code != METADATA_KIND_KIND)
             return read_unsupported(r, "metadata kind record");
-        TRY(read_need(r, 1));
+        TRY(bc_need(r, 1));
         if (r->bits.ops[0] != m->md_kinds.count)
-            return read_fail(r, "metadata kinds are not numbered in order");
+            return bc_fail(r, "metadata kinds are not numbered in order");
         VEC_PUSH(m->arena, &m->md_kinds, read_chars(r, 1));
     }
     return 0;
@@ -142,16 +142,16 @@ static tm_status attach(air_reader *r) {
     if (n % 2 == 0)
         return read_unsupported(r, "metadata attachment to a function, record");
     if (r->bits.ops[0] >= r->insts.count)
-        return read_fail(r, "metadata is attached to an instruction that is not there");
+        return bc_fail(r, "metadata is attached to an instruction that is not there");
     air_inst *i = r->insts.at[r->bits.ops[0]];
     if (i->n_attach)
-        return read_fail(r, "metadata is attached twice");
+        return bc_fail(r, "metadata is attached twice");
     i->attach = ARENA_ARRAY(r->m->arena, air_attach, n / 2);
     for (u32 k = 1; k < n; k += 2) {
         u64 kind = r->bits.ops[k], id = r->bits.ops[k + 1];
         if (kind >= r->m->md_kinds.count || id >= r->mds.count ||
             r->mds.at[id]->kind != AIR_MD_NODE)
-            return read_fail(r, "an attached metadata node or its kind is not there");
+            return bc_fail(r, "an attached metadata node or its kind is not there");
         i->attach[i->n_attach++] = (air_attach){(u32)kind, r->mds.at[id]};
     }
     return 0;

@@ -4,18 +4,18 @@
  * After the table every type is laid out, which also refuses types that hold themselves. */
 #include "air/read.h"
 
-air_type *read_type(air_reader *r, u64 id) {
+air_type *bc_type(air_reader *r, u64 id) {
     if (id < r->types.count && r->types.at[id])
         return r->types.at[id];
-    read_fail(r, "a type number is out of range");
+    bc_fail(r, "a type number is out of range");
     return NULL;
 }
 
-/* As read_type, but makes the struct that a later record has to define. */
+/* As bc_type, but makes the struct that a later record has to define. */
 static air_type *type_or_forward(air_reader *r, u64 id) {
     if (id < r->types.count && !r->types.at[id])
         r->types.at[id] = air_type_opaque(r->m, "");
-    return read_type(r, id);
+    return bc_type(r, id);
 }
 
 static bool is_element(const air_type *t) {
@@ -34,13 +34,13 @@ static tm_status read_fields(air_reader *r, u32 from, air_type **out) {
 }
 
 static tm_status read_struct(air_reader *r, u64 number, const char *name, air_type **out) {
-    TRY(read_need(r, 1));
+    TRY(bc_need(r, 1));
     u32 n = r->bits.n_ops - 1;
     air_type **fields = ARENA_ARRAY(r->scratch, air_type *, n);
     TRY(read_fields(r, 1, fields));
     for (u32 i = 0; i < n; i++)
         if (!is_element(fields[i]))
-            return read_fail(r, "a struct field has a type without values");
+            return bc_fail(r, "a struct field has a type without values");
     bool packed = r->bits.ops[0] != 0;
     if (!name) {
         *out = air_type_struct(r->m, n, fields, packed, NULL);
@@ -54,41 +54,41 @@ static tm_status read_struct(air_reader *r, u64 number, const char *name, air_ty
 }
 
 static tm_status read_sequence(air_reader *r, air_type **out) {
-    TRY(read_need(r, 2));
+    TRY(bc_need(r, 2));
     air_type *elem = type_or_forward(r, r->bits.ops[1]);
     if (!elem)
         return -1;
     u64 n = r->bits.ops[0];
     if (r->bits.code == TYPE_ARRAY) {
         if (!is_element(elem))
-            return read_fail(r, "an array's elements have a type without values");
+            return bc_fail(r, "an array's elements have a type without values");
         *out = air_type_array(r->m, elem, n);
         return 0;
     }
     if (r->bits.n_ops > 2 && r->bits.ops[2])
-        return read_fail(r, "a vector has no fixed length");
+        return bc_fail(r, "a vector has no fixed length");
     bool plain = elem->kind == AIR_INT || elem->kind == AIR_PTR || type_is_float(elem);
     if (!plain || n == 0 || n > 1 << 20)
-        return read_fail(r, "a vector's elements or length are not possible");
+        return bc_fail(r, "a vector's elements or length are not possible");
     *out = air_type_vector(r->m, elem, n);
     return 0;
 }
 
 static tm_status read_pointer(air_reader *r, air_type **out) {
-    TRY(read_need(r, 1));
+    TRY(bc_need(r, 1));
     air_type *elem = type_or_forward(r, r->bits.ops[0]);
     if (!elem)
         return -1;
     u64 space = r->bits.n_ops > 1 ? r->bits.ops[1] : 0;
     if (elem->kind == AIR_VOID || elem->kind == AIR_LABEL || elem->kind == AIR_METADATA ||
         space >= 1 << 24)
-        return read_fail(r, "a pointer type is not possible");
+        return bc_fail(r, "a pointer type is not possible");
     *out = air_type_ptr(r->m, elem, (u32)space);
     return 0;
 }
 
 static tm_status read_func_type(air_reader *r, air_type **out) {
-    TRY(read_need(r, 2));
+    TRY(bc_need(r, 2));
     u32 n = r->bits.n_ops - 2;
     air_type **params = ARENA_ARRAY(r->scratch, air_type *, n + 1);
     TRY(read_fields(r, 1, params));
@@ -96,16 +96,16 @@ static tm_status read_func_type(air_reader *r, air_type **out) {
         const air_type *t = params[i];
         if (t->kind == AIR_FUNC || t->kind == AIR_LABEL || (t->kind == AIR_VOID && i) ||
             (t->kind == AIR_METADATA && !i))
-            return read_fail(r, "a function type is not possible");
+            return bc_fail(r, "a function type is not possible");
     }
     *out = air_type_func(r->m, params[0], n, params + 1, r->bits.ops[0] != 0);
     return 0;
 }
 
 static tm_status read_int_type(air_reader *r, air_type **out) {
-    TRY(read_need(r, 1));
+    TRY(bc_need(r, 1));
     if (r->bits.ops[0] == 0 || r->bits.ops[0] > 64)
-        return read_fail(r, "an integer type has no or more than 64 bits");
+        return bc_fail(r, "an integer type has no or more than 64 bits");
     *out = air_type_int(r->m, (u32)r->bits.ops[0]);
     return 0;
 }
@@ -155,11 +155,11 @@ static tm_status finish_types(air_reader *r) {
                 if (!t->fields[k]->value_depth)
                     VEC_PUSH(r->scratch, &stack, t->fields[k]);
             if (stack.count > AIR_MAX_DEPTH)
-                return read_fail(r, "a type contains itself or nests too deep");
+                return bc_fail(r, "a type contains itself or nests too deep");
         }
         const air_type *t = m->types.at[i];
         if (MAX(t->depth, t->value_depth) > AIR_MAX_DEPTH || t->weight > AIR_MAX_TYPE_WEIGHT)
-            return read_fail(r, "a type is too large");
+            return bc_fail(r, "a type is too large");
     }
     return 0;
 }
@@ -187,16 +187,16 @@ static void list_types(air_reader *r) {
 
 tm_status read_type_block(air_reader *r) {
     if (r->types.count)
-        return read_fail(r, "there are two type tables");
+        return bc_fail(r, "there are two type tables");
     TRY(bit_enter(&r->bits, BLOCK_TYPE));
     const char *name = "";
     u64 n = 0;
     u32 sub;
     FOR_RECORDS(r, &sub) {
         if (r->bits.code == TYPE_NUMENTRY) {
-            TRY(read_need(r, 1));
+            TRY(bc_need(r, 1));
             if (r->types.count || r->bits.ops[0] > (r->bits.end - r->bits.at) / 4)
-                return read_fail(r, "the type table is shorter than it says");
+                return bc_fail(r, "the type table is shorter than it says");
             r->types.count = r->types.room = (u32)r->bits.ops[0];
             r->types.at = ARENA_ARRAY(r->scratch, air_type *, r->types.room);
             continue;
@@ -206,17 +206,17 @@ tm_status read_type_block(air_reader *r) {
             continue;
         }
         if (n == r->types.count)
-            return read_fail(r, "the type table is longer than it says");
+            return bc_fail(r, "the type table is longer than it says");
         air_type *t;
         TRY(read_type_record(r, n, name, &t));
         if (r->types.at[n] && r->types.at[n] != t)
-            return read_fail(r, "a type is used before it is defined");
+            return bc_fail(r, "a type is used before it is defined");
         r->types.at[n++] = t;
         if (r->bits.code == TYPE_STRUCT_NAMED || r->bits.code == TYPE_OPAQUE)
             name = "";
     }
     if (n != r->types.count)
-        return read_fail(r, "the type table is shorter than it says");
+        return bc_fail(r, "the type table is shorter than it says");
     TRY(finish_types(r));
     list_types(r);
     return 0;
@@ -228,7 +228,7 @@ static tm_status take_text(air_reader *r, u32 *at, const char **out) {
     while (*at < r->bits.n_ops && r->bits.ops[*at])
         ++*at;
     if (*at == r->bits.n_ops)
-        return read_fail(r, "an attribute's text does not end");
+        return bc_fail(r, "an attribute's text does not end");
     char *s = arena_alloc(r->m->arena, *at - from + 1);
     for (u32 i = from; i <= *at; i++)
         s[i - from] = (char)r->bits.ops[i];
@@ -246,13 +246,13 @@ static tm_status take_attr(air_reader *r, u32 *at, air_attr *out) {
     }
     bool more = out->form == AIR_ATTR_INT || out->form == AIR_ATTR_TYPE_VALUE;
     if (out->form > AIR_ATTR_TYPE_VALUE || out->form == 2)
-        return read_fail(r, "an attribute has an unknown form");
-    TRY(read_need(r, *at + 1 + more));
+        return bc_fail(r, "an attribute has an unknown form");
+    TRY(bc_need(r, *at + 1 + more));
     out->kind = (u32)r->bits.ops[(*at)++];
     if (out->form == AIR_ATTR_INT)
         out->value = r->bits.ops[(*at)++];
     /* Types come after attributes in some writers' files. */
-    if (out->form == AIR_ATTR_TYPE_VALUE && !(out->type = read_type(r, r->bits.ops[(*at)++])))
+    if (out->form == AIR_ATTR_TYPE_VALUE && !(out->type = bc_type(r, r->bits.ops[(*at)++])))
         return -1;
     return 0;
 }
@@ -263,7 +263,7 @@ tm_status read_attr_groups(air_reader *r) {
     FOR_RECORDS(r, &sub) {
         if (r->bits.code != PARAMATTR_GROUP_ENTRY)
             return read_unsupported(r, "attribute group record");
-        TRY(read_need(r, 2));
+        TRY(bc_need(r, 2));
         air_attr_group g = {.id = (u32)r->bits.ops[0], .slot = (u32)r->bits.ops[1]};
         VEC(air_attr) list = {0};
         for (u32 at = 2; at < r->bits.n_ops;) {
