@@ -1,12 +1,17 @@
-// RUN: tm-emit --passes=plan %s | filecheck %s
+// RUN: tm-emit --passes=plan --limit=200 %s | filecheck %s
+// RUN: tm-emit --passes=plan %s | filecheck --check-prefix=ROOM %s
 // RUN: not tm-emit --passes=plan --limit=64 %s 2>&1 | filecheck --check-prefix=LIMIT %s
 // What is written in a loop may be read in its next turn: %a lives through the loop and meets %b,
-// although their accesses lie apart in the body.
+// although their accesses lie apart in the body. What is made in the body shares memory only when
+// there is too little of it.
 // CHECK: tm.tg_alloc {{.*}}bytes = 64{{.*}}offset = 0
 // CHECK: tm.tg_alloc {{.*}}bytes = 32{{.*}}offset = 64
 // CHECK: scf.for
 // CHECK: tm.tg_alloc {{.*}}bytes = 16{{.*}}offset = [[SAME:[0-9]+]]
 // CHECK: tm.tg_alloc {{.*}}bytes = 16{{.*}}offset = [[SAME]]
+// ROOM: scf.for
+// ROOM: tm.tg_alloc {{.*}}offset = 96
+// ROOM: tm.tg_alloc {{.*}}offset = 112
 // LIMIT: TM2301: the kernel needs 112 bytes of threadgroup memory, the target has 64
 module {
   tt.func public @k(%p: !tt.ptr<f32>, %n: i32) {
