@@ -122,7 +122,7 @@ def main():
         table.add_row(name, f"{total:.2f}", f"{sum(upstream.values()):.0f}", f"{ratio:.0f} x", f"{parsed:.2f}",
                       f"{sum(steps.values()):.2f}", f"{emitted:.2f}", f"{written:.2f}")
         record[name] = dict(metal_ms=total, upstream_ms=upstream)
-    Console().print(table)
+    Console(width=120).print(table)
     if len(sys.argv) > 1:
         with open(sys.argv[1], "w") as out:
             json.dump(record, out, indent=1)

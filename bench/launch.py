@@ -61,7 +61,7 @@ def main():
     for name, case in cases.items():
         through, null, alone = results[name] = measure(*case)
         table.add_row(name, f"{through:.2f}", f"{null:.2f}", f"{through - null:.2f}", f"{alone:.2f}")
-    Console().print(table)
+    Console(width=120).print(table)
     through, null, _ = results["empty"]
     print(f"LAUNCH_OVERHEAD_US: {through - null:.2f}")
     print(f"LAUNCH_TOTAL_US: {through:.2f}")

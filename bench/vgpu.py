@@ -102,7 +102,7 @@ def main():
     for name, a, b, c in zip(("softmax 1024 x 1024 f32", "matmul 256 f16"), ours, slow, plain):
         table.add_row(name, f"{a:.2f}", f"{b:.1f}", f"{b / a:.1f} x", f"{c:.2f}", f"{a / c:.1f} x")
     large = milliseconds(matmul_case(1024), 1)
-    Console().print(table)
+    Console(width=120).print(table)
     print(f"VGPU_SOFTMAX_MS: {ours[0]:.2f}")
     print(f"VGPU_SOFTMAX_VS_INTERPRETER: {slow[0] / ours[0]:.1f}")
     print(f"VGPU_MATMUL_256_MS: {ours[1]:.2f}")
