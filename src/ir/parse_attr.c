@@ -410,15 +410,7 @@ static const ir_attr *read_symbol(reader *r) {
 static const ir_attr *read_string_attr(reader *r) {
     const char *s;
     u32 len;
-    if (read_string(r, &s, &len))
-        return NULL;
-    const ir_attr *a = ir_attr_string(r->m, s, len);
-    if (read_peek(r, ':') && r->at[1] != ':') { /* a typed string: the type says nothing here */
-        r->at++;
-        if (!read_type(r))
-            return NULL;
-    }
-    return a;
+    return read_string(r, &s, &len) ? NULL : ir_attr_string(r->m, s, len);
 }
 
 static const ir_attr *read_attr_here(reader *r, const ir_type *type) {
