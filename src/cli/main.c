@@ -62,6 +62,8 @@ int main(int argc, char **argv) {
         fputs("error TM9002: out of memory\n", stderr);
         return 1;
     }
+    for (int i = 2; i < argc; i++) /* before any option can be wrong */
+        c.json |= strcmp(argv[i], "--json") == 0;
     int status = 1;
     const command *found = NULL;
     for (u32 i = 0; i < COUNT_OF(commands); i++)

@@ -84,10 +84,8 @@ int options_parse(cli *c, const command *cmd, const option *options, u32 n, int 
             print_help(cmd, options, n);
             return 1;
         }
-        if (strcmp(arg, "--json") == 0) {
-            c->json = true;
-            continue;
-        }
+        if (strcmp(arg, "--json") == 0)
+            continue; /* main has seen it */
         if (arg[0] != '-' || !arg[1]) {
             if (*n_words == max)
                 return diag_at(c->ctx->ctx, NULL, TM5912, arg);
