@@ -247,10 +247,25 @@ static void add_scalars(emit *e, params *p, const ir_block *b, u32 index) {
 typedef struct needs {
     bool system[EMIT_SYSTEMS];
     bool wide, shared, bfloat; /* more than the x axis; tm.tg_alloc; emulated matrix loads */
+    bool stores;               /* plain stores to device memory */
+    u32 atomics;               /* atomic operations of the source, 2 for several */
+    const ir_loc *atomic;
 } needs;
+
+/* One tl.atomic_add is many atomics here; they share their place in the source. */
+static void note_atomic(needs *n, const ir_op *op) {
+    bool same = n->atomics == 1 && op->loc == n->atomic && op->loc &&
+                op->loc->kind != IR_LOC_UNKNOWN;
+    n->atomic = op->loc;
+    n->atomics = !n->atomics || same ? 1 : 2;
+}
 
 static void note_need(ir_op *op, void *data) {
     needs *n = data;
+    if (op->code == IR_tm_atomic_rmw || op->code == IR_tm_atomic_cas)
+        note_atomic(n, op);
+    if (op->code == IR_tm_store || op->code == IR_tm_matrix_store)
+        n->stores |= ir_operand(op, 0)->type->space == IR_SPACE_DEVICE;
     bool pid = op->code == IR_tt_get_program_id, count = op->code == IR_tt_get_num_programs;
     n->system[EMIT_GROUP_ID] |= pid;
     n->system[EMIT_GROUPS] |= count;
@@ -414,6 +429,7 @@ static tm_status emit_kernel(emit *e, const char *name) {
     e->func = air_func_new(e->m, name, type);
     e->func->unnamed_addr = 2;
     e->wide_ids = need.wide;
+    e->releases = need.stores || need.atomics > 1;
     e->entry = e->block = air_block_new(e->func);
     if (need.shared)
         add_shared(e);

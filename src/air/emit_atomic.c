@@ -5,7 +5,8 @@
  *
  * Every operation is relaxed, as in all of Apple's modules. Acquire and release are fences around it
  * from AIR 2.7 on; before, AIR has no fence, and the barriers of the kernel are what orders memory.
- * An old value that nobody reads acquires nothing.
+ * An old value that nobody reads acquires nothing; a kernel whose only effect on memory is one atomic
+ * operation has nothing to release.
  *
  * cmpxchg is called weak, and Apple's own library takes "returned value equals expected" as success:
  * there is nothing else to test, so a single call is the compare-and-swap. */
@@ -242,7 +243,7 @@ bool emit_atomic_op(emit *e, ir_op *op, air_value **out) {
         return false;
     i64 sem = ir_attr_get_int(op, "sem", SEM_ACQ_REL);
     bool device = ir_operand(op, 0)->type->space == IR_SPACE_DEVICE;
-    if (device && (sem == SEM_RELEASE || sem == SEM_ACQ_REL))
+    if (device && e->releases && (sem == SEM_RELEASE || sem == SEM_ACQ_REL))
         fence(e, op);
     *out = op->code == IR_tm_atomic_rmw ? rmw(e, op) : cas(e, op);
     bool observed = value_observed(ir_result(op, 0));

@@ -44,6 +44,7 @@ typedef struct emit {
     air_value **values;      /* by ir_value mark */
     air_value *system[EMIT_SYSTEMS];
     bool wide_ids;           /* the grid parameters are <3 x i32> */
+    bool releases;           /* the kernel has something for an atomic to release */
     bool convergent;         /* something convergent was emitted */
     air_value *shared;       /* the threadgroup memory, or NULL */
     u32 shared_words;

@@ -7,6 +7,7 @@ passes when its last command does (as in lit: pipes, `not` inverts). FileCheck i
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,8 @@ def run_file(tool: str, path: pathlib.Path, scratch: str) -> str | None:
     if not lines:
         return "no RUN line"
     for i, line in enumerate(lines):
+        if any(t in line and not shutil.which(t) for t in ("llvm-as-14", "opt-14")):
+            continue  # LLVM's opinion is asked where there is one
         command = line.replace("%s", str(path)).replace("%t", f"{scratch}/{path.stem}.{i}")
         command = re.sub(r"\bnot ([^|]*)", r"{ ! \1; }", command)
         script = f'tm-emit() {{ "{tool}" "$@"; }}; set -o pipefail; {command}'
