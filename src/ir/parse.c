@@ -57,6 +57,20 @@ static tm_status read_alias_definition(reader *r) {
     return 0;
 }
 
+/* A module in generic form was read like any op: it becomes the module. */
+static tm_status adopt_module(reader *r) {
+    ir_op *only = ir_module_body(r->m)->first;
+    if (!only || only->next || only->code != IR_builtin_module)
+        return 0;
+    ir_region *region = only->n_regions == 1 ? &only->regions[0] : NULL;
+    if (!region || !region->first || region->first->next || region->first->n_args ||
+        only->n_operands || only->n_results)
+        return read_fail(r, r->start, TM1009, "modules of this shape");
+    ir_remove(only);
+    r->m->op = only;
+    return 0;
+}
+
 static tm_status read_toplevel(reader *r) {
     bool module = false, loose = false;
     for (;;) {
@@ -82,7 +96,8 @@ static tm_status read_toplevel(reader *r) {
     }
     if (!module && !loose)
         return read_fail(r, r->at, TM1031);
-    return read_check_later(r);
+    TRY(read_check_later(r));
+    return loose ? adopt_module(r) : 0;
 }
 
 static void add_codes(reader *r) {

@@ -160,6 +160,35 @@ static void drop_attr(read_op *s, const char *name) {
     s->attrs.count = n;
 }
 
+/* Properties at their default value, which custom forms do not show: absent means the same. */
+static bool is_default(const read_op *s, const ir_named_attr *a) {
+    static const struct {
+        u16 code;
+        const char *name;
+        i64 value;
+    } defaults[] = {
+        {IR_tt_dot, "inputPrecision", 2},       {IR_tt_dot, "maxNumImpreciseAcc", 0},
+        {IR_tt_load, "isVolatile", 0},          {IR_tt_make_tensor_descriptor, "padding", 1},
+        {IR_tt_dot_scaled, "lhs_k_pack", 1},    {IR_tt_dot_scaled, "rhs_k_pack", 1},
+    };
+    const ir_attr *v = a->value;
+    if (v->kind == IR_ATTR_OTHER)
+        return strcmp(v->text, "#arith.fastmath<none>") == 0 ||
+               strcmp(v->text, "#arith.overflow<none>") == 0;
+    for (u32 i = 0; i < COUNT_OF(defaults); i++)
+        if (s->code == defaults[i].code && strcmp(a->name, defaults[i].name) == 0)
+            return v->kind == IR_ATTR_INT && v->i == defaults[i].value;
+    return false;
+}
+
+static void drop_defaults(read_op *s) {
+    u32 n = 0;
+    for (u32 i = 0; i < s->attrs.count; i++)
+        if (!is_default(s, &s->attrs.at[i]))
+            s->attrs.at[n++] = s->attrs.at[i];
+    s->attrs.count = n;
+}
+
 tm_status read_generic(reader *r, read_op *s, ir_block *block) {
     ir_region *regions;
     u32 n_regions;
@@ -168,6 +197,7 @@ tm_status read_generic(reader *r, read_op *s, ir_block *block) {
     if (read_char(r, '<')) {
         TRY(read_dict(r, &s->attrs));
         TRY(read_need(r, '>'));
+        drop_defaults(s);
         if (s->code == IR_unknown && s->attrs.count) { /* kept apart, so that printing can */
             const ir_attr *props = ir_attr_intern(
                 r->m,
