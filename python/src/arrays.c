@@ -270,6 +270,12 @@ int array_memory_get(core_state *st, tm_context *ctx, const char *name, PyObject
     return other_memory(st, ctx, name, array, out);
 }
 
+int array_is_scalar(core_state *st, PyObject *object) {
+    if (!st->numpy_scalar)
+        learn_type(&st->numpy_scalar, "numpy", "generic");
+    return st->numpy_scalar && PyObject_TypeCheck(object, st->numpy_scalar);
+}
+
 int array_needs_proxy(core_state *st, PyObject *object) {
     if (!st->numpy_array)
         learn_type(&st->numpy_array, "numpy", "ndarray");

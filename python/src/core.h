@@ -15,7 +15,7 @@ typedef struct core_state {
     PyObject *s_data_ptr, *s_untyped_storage, *s_nbytes, *s_is_cpu, *s_device, *s_base, *s_dtype,
         *s_array_struct, *s_array_interface, *s_dlpack, *s_dlpack_device, *s_shape, *s_strides,
         *s_padding, *s_round_f32_to_tf32;
-    PyTypeObject *torch_tensor, *numpy_array; /* strong; NULL until one was seen */
+    PyTypeObject *torch_tensor, *numpy_array, *numpy_scalar; /* strong; NULL until imported */
 } core_state;
 
 extern struct PyModuleDef core_module;
@@ -40,6 +40,8 @@ int array_memory_get(core_state *st, tm_context *ctx, const char *name, PyObject
                      array_memory *out);
 /* Whether the object gives memory in a way that Triton's own specialisation does not know. */
 int array_needs_proxy(core_state *st, PyObject *object);
+/* Whether it is a NumPy scalar, which Triton does not know either. */
+int array_is_scalar(core_state *st, PyObject *object);
 /* An object with data_ptr() and dtype in the array's place. */
 PyObject *array_proxy_new(core_state *st, PyObject *array);
 extern PyType_Spec array_proxy_spec;

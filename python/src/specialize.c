@@ -2,7 +2,7 @@
 /* Triton asks native_specialize_impl(backend, arg, is_const, specialize, align) about every kernel
  * argument, and that function knows torch tensors and whatever has data_ptr(). The one made here
  * stands in front of it: NumPy arrays and other array types reach it as proxies, alone and inside
- * tuples, and everything else unchanged. */
+ * tuples, NumPy scalars as Python numbers, and everything else unchanged. */
 #include "core.h"
 
 enum { MAX_NESTING = 16 };
@@ -41,6 +41,18 @@ static bool is_plain(core_state *st, PyObject *arg) {
            PyFloat_CheckExact(arg) || PyBool_Check(arg) || arg == Py_None;
 }
 
+/* A NumPy scalar, as the Python number it is; not specialised to its value, since the kernel would
+ * then be given the NumPy object as a constant. */
+static PyObject *specialize_scalar(PyObject *native, PyObject *const *args) {
+    PyObject *number = PyObject_CallMethod(args[1], "item", NULL);
+    if (!number)
+        return NULL;
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(native, args[0], number, args[2], Py_False, args[4], NULL);
+    Py_DECREF(number);
+    return result;
+}
+
 /* self is the tuple (module, native function). */
 static PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (n != 5) {
@@ -51,6 +63,8 @@ static PyObject *specialize(PyObject *self, PyObject *const *args, Py_ssize_t n)
     PyObject *native = PyTuple_GetItem(self, 1);
     if (is_plain(st, args[1]))
         return PyObject_CallFunctionObjArgs(native, args[0], args[1], args[2], args[3], args[4], NULL);
+    if (array_is_scalar(st, args[1]))
+        return specialize_scalar(native, args);
     PyObject *arg = substitute(st, args[1], 0);
     if (!arg)
         return NULL;

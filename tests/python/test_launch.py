@@ -71,6 +71,18 @@ def test_numpy_types(dtype):
     assert np.array_equal(x, out)
 
 
+@triton.jit
+def numpy_scalar_kernel(out, i, f, flag):
+    tl.store(out, i + f + tl.where(flag, 100.0, 0.0))
+
+
+@pytest.mark.parametrize("value", [1, 16, -5])
+def test_numpy_scalars(value):
+    out = np.zeros(1, np.float32)
+    numpy_scalar_kernel[(1, )](out, np.int32(value), np.float32(0.5), np.bool_(True))
+    assert out[0] == value + 100.5
+
+
 def test_numpy_view_may_reach_its_whole_base():
     base = np.arange(64, dtype=np.int32)
     out = np.zeros(64, np.int32)
