@@ -63,7 +63,7 @@ bool canon_replace(canon *c, ir_op *op, u32 i, ir_value *v) {
     canon_touch_uses(c, old);
     if (v->op)
         canon_touch(c, v->op);
-    if (!v->name)
+    if (!v->name && v->op && v->op->code != IR_arith_constant)
         v->name = old->name;
     ir_replace_uses(old, v);
     canon_touch(c, op);
@@ -281,6 +281,9 @@ static void pool_constant(canon *c, ir_op *op) {
         ir_erase(op);
         return;
     }
+    ir_result(op, 0)->name = NULL; /* it stands for every use of the value, whatever it is called there */
+    while (op->loc && op->loc->kind == IR_LOC_NAME && op->loc->a)
+        op->loc = op->loc->a;
     *slot = ir_result(op, 0);
     pool_place(c, op);
 }

@@ -118,6 +118,14 @@ static bool canon_if(canon *c, ir_op *op) {
         canon_kill(c, op);
         return true;
     }
+    if (op->n_results == 0 && is_empty(op, 0)) { /* the branch that does something comes first */
+        ir_value *cond = ir_operand(op, 0);
+        canon_set(c, op, 0, canon_binary(c, op, IR_arith_xori, cond, canon_const(c, cond->type, 1)));
+        canon_kill(c, region_end(op, 0));
+        op->regions[0] = (ir_region){.op = op};
+        region_take(&op->regions[0], &op->regions[1]);
+        return true;
+    }
     bool changed = spread_condition(c, op);
     for (u32 i = 0; i < op->n_results; i++) {
         ir_value *v = ir_has_uses(ir_result(op, i)) ? known_result(c, op, i) : NULL;

@@ -95,10 +95,10 @@ static tm_status order_nodes(structurer *s) {
         (void)VEC_POP(&stack);
         if (n->state == 2)
             continue;
-        n->state = 2;
         for (u32 i = 0; i < n->n_succ; i++)
-            if (n->succ[i]->state == 1)
+            if (n->succ[i]->state == 1) /* still open, perhaps n itself: a way back */
                 return ir_error(s->m, n->block->last, TM2002);
+        n->state = 2;
         s->order[s->n_order++] = n;
     }
     for (u32 i = 0; i < s->n_order / 2; i++) {

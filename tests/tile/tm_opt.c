@@ -17,9 +17,7 @@ static const pass_info pass_none = {"none", "nothing", run_none};
 static const pass_info *const known[] = {
     &pass_none,    &pass_inline, &pass_structure, &pass_canonicalize,
     &pass_cse,     &pass_licm,   &pass_dce,       &pass_assign_layouts,
-#ifdef TM_OPT_LOWER
     &pass_lower,   &pass_sink,   &pass_plan,      &pass_barriers,
-#endif
 };
 enum { MAX_PASSES = 32 };
 

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""Golden tests of tile passes: each .mlir carries its RUN line and the CHECK lines filecheck reads."""
+import os
+import tempfile
+
+import lit.formats
+
+config.name = "tile"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(tempfile.gettempdir(), "tm-lit-tile")
+config.substitutions.append(("%tm-opt", lit_config.params.get("tm_opt", "tm-opt")))
+config.environment["PATH"] = os.environ["PATH"]
