@@ -109,6 +109,7 @@ static lower_fn *const table[IR_CODE_COUNT] = {
     [IR_tt_atomic_rmw] = lower_atomic_rmw,
     [IR_tt_atomic_cas] = lower_atomic_cas,
     [IR_tt_reduce] = lower_reduce,
+    [IR_tt_scan] = lower_scan,
     [IR_tt_dot] = lower_dot,
     [IR_ttg_convert_layout] = lower_convert,
     [IR_ttg_barrier] = lower_barrier,

@@ -123,5 +123,5 @@ bool is_matrix_value(lower *L, const ir_value *v); /* will be held as matrices *
 lower_fn lower_shape, lower_splat, lower_make_range, lower_broadcast, lower_join, lower_split,
     lower_constant, lower_poison, lower_unsplat;
 lower_fn lower_load, lower_store, lower_atomic_rmw, lower_atomic_cas;
-lower_fn lower_reduce, lower_dot, lower_convert;
+lower_fn lower_reduce, lower_scan, lower_dot, lower_convert;
 lower_fn lower_for, lower_if, lower_while, lower_return, lower_barrier;

@@ -384,6 +384,39 @@ static void step_dot(gen *g) {
     add(g, ir_build1(&g->b, IR_tt_dot, t, 3, x));
 }
 
+/* A sum, or the composition of x -> a * x + b, whose order counts. */
+static void step_scan(gen *g) {
+    ir_value *v = pick(g);
+    if (below(g, 2)) { /* a whole block, where simdgroups take part */
+        i64 shape[2] = {(i64)1 << below(g, 3), (i64)64 << below(g, 4)};
+        layout l = some_layout(g, 2, shape);
+        v = load(g, 2, shape, g->i32, &l);
+    }
+    if (v->type->elem != g->i32 && v->type->elem != g->f32)
+        return;
+    u32 n = v->type->elem == g->i32 ? 1 + below(g, 2) : 1;
+    ir_value *in[2] = {v, v};
+    if (n == 2)
+        in[1] = coordinate(g, v->type->rank, v->type->shape, layout_of(v), below(g, v->type->rank));
+    const ir_type *types[2] = {v->type, in[1]->type};
+    ir_op *op = ir_build(&g->b, IR_tt_scan, n, in, n, types, 1);
+    ir_attr_set(g->m, op, "axis", ir_attr_i32(g->m, below(g, v->type->rank)));
+    ir_attr_set(g->m, op, "reverse", ir_attr_bool(g->m, below(g, 2)));
+    ir_block *block = ir_block_new(g->m, &op->regions[0]);
+    ir_builder b = ir_at_end(g->m, block);
+    ir_value *x[4], *out[2];
+    for (u32 i = 0; i < 2 * n; i++)
+        x[i] = ir_block_arg(g->m, block, types[i % n]->elem, NULL);
+    if (n == 2) {
+        out[0] = ir_binary(&b, IR_arith_muli, x[0], x[2]);
+        out[1] = ir_binary(&b, IR_arith_addi, ir_binary(&b, IR_arith_muli, x[2], x[1]), x[3]);
+    } else {
+        out[0] = ir_binary(&b, v->type->elem == g->i32 ? IR_arith_addi : IR_arith_addf, x[0], x[1]);
+    }
+    ir_build(&b, IR_tt_scan_return, n, out, 0, NULL, 0);
+    add(g, ir_result(op, n - 1));
+}
+
 /* for: a sum, an accumulating dot and a moving pointer are carried. */
 static void step_loop(gen *g) {
     ir_value *v = pick(g);
@@ -555,7 +588,7 @@ ir_op *random_kernel(ir_module *m, random_source *r, u32 warp_bits, u32 steps) {
     typedef void step(gen *);
     step *const all[] = {step_load,   step_convert, step_convert, step_elementwise, step_trans, step_reshape,
                          step_join,   step_reduce,  step_reduce,  step_dot,         step_loop,  step_if,
-                         step_while,  step_atomic};
+                         step_while,  step_atomic,  step_scan};
     step_load(&g);
     for (u32 i = 0; i < steps; i++)
         all[below(&g, COUNT_OF(all))](&g);

@@ -100,6 +100,37 @@ static void run_reduce(tiles *t, const ir_op *op) {
         }
 }
 
+/* out[i] = region(out[i - 1], in[i]) along the axis, from its end when reversed. */
+static void run_scan(tiles *t, const ir_op *op) {
+    u32 axis = (u32)ir_attr_get_int(op, "axis", 0), n = op->n_operands;
+    const ir_type *type = ir_operand(op, 0)->type;
+    const ir_block *region = op->regions[0].first;
+    bool reverse = ir_attr_get_int(op, "reverse", 0) != 0;
+    i64 inner = 1, size = type->shape[axis];
+    for (u32 d = axis + 1; d < type->rank; d++)
+        inner *= type->shape[d];
+    for (u32 k = 0; k < n; k++)
+        define(t, ir_result(op, k));
+    for (u32 k = 0; k < 2 * n; k++)
+        define(t, region->args[k]);
+    for (i64 o = 0; o < ir_numel(type) / size; o++)
+        for (i64 j = 0; j < size; j++) {
+            i64 step = reverse ? size - 1 - j : j, before = reverse ? step + 1 : step - 1;
+            i64 i = (o / inner * size + step) * inner + o % inner;
+            i64 p = (o / inner * size + before) * inner + o % inner;
+            for (u32 k = 0; k < n; k++) {
+                (*slot(t, region->args[n + k]))[0] = at(t, ir_operand(op, k), i);
+                if (j)
+                    (*slot(t, region->args[k]))[0] = (*slot(t, ir_result(op, k)))[p];
+            }
+            if (j)
+                run_block(t, region);
+            for (u32 k = 0; k < n; k++)
+                (*slot(t, ir_result(op, k)))[i] =
+                    j ? at(t, ir_operand(region->last, k), 0) : at(t, ir_operand(op, k), i);
+        }
+}
+
 static double number(const ir_type *t, u64 bits) {
     return t->kind == IR_FLOAT ? ir_float_decode(t->float_kind, bits) : (double)scalar_signed(t, bits);
 }
@@ -235,6 +266,7 @@ static void run_op(tiles *t, const ir_op *op) {
     case IR_tt_join:
     case IR_tt_split: run_pair(t, op); break;
     case IR_tt_reduce: run_reduce(t, op); break;
+    case IR_tt_scan: run_scan(t, op); break;
     case IR_tt_dot: run_dot(t, op); break;
     case IR_tt_load:
     case IR_tt_store:
