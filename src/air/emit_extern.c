@@ -52,8 +52,8 @@ static air_value *copy_sign(emit *e, air_value **x) {
 static air_value *log1p_(emit *e, air_value **x) {
     air_value *u = emit_bin(e, AIR_ADD, num(e, 1), x[0]);
     air_value *d = emit_bin(e, AIR_SUB, u, num(e, 1));
-    air_value *scaled = emit_bin(e, AIR_MUL, call1(e, "air.log", u), x[0]);
-    air_value *r = emit_bin(e, AIR_SDIV, scaled, d);
+    air_value *ratio = emit_bin(e, AIR_SDIV, x[0], d); /* near 1: nothing overflows */
+    air_value *r = emit_bin(e, AIR_MUL, call1(e, "air.log", u), ratio);
     r = emit_select(e, emit_cmp(e, FCMP_OEQ, u, num(e, 1)), x[0], r);
     return emit_select(e, emit_cmp(e, FCMP_OEQ, u, infinity(e)), u, r);
 }
@@ -61,8 +61,8 @@ static air_value *log1p_(emit *e, air_value **x) {
 static air_value *expm1_(emit *e, air_value **x) {
     air_value *u = call1(e, "air.exp", x[0]);
     air_value *d = emit_bin(e, AIR_SUB, u, num(e, 1));
-    air_value *scaled = emit_bin(e, AIR_MUL, d, x[0]);
-    air_value *r = emit_bin(e, AIR_SDIV, scaled, call1(e, "air.log", u));
+    air_value *ratio = emit_bin(e, AIR_SDIV, x[0], call1(e, "air.log", u));
+    air_value *r = emit_bin(e, AIR_MUL, d, ratio);
     r = emit_select(e, emit_cmp(e, FCMP_OEQ, u, num(e, 1)), x[0], r);
     r = emit_select(e, emit_cmp(e, FCMP_OEQ, d, num(e, -1)), d, r);
     return emit_select(e, emit_cmp(e, FCMP_OEQ, u, infinity(e)), u, r);
