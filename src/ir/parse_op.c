@@ -189,6 +189,20 @@ static void drop_defaults(read_op *s) {
     s->attrs.count = n;
 }
 
+/* In generic form the attributes of a function's parameters are one array; they belong to the arguments. */
+static void spread_arg_attrs(ir_op *func) {
+    const ir_attr *dicts = ir_attr_get(func, "arg_attrs");
+    const ir_block *entry = func->n_regions ? func->regions[0].first : NULL;
+    if (!entry || !dicts || dicts->kind != IR_ATTR_ARRAY)
+        return;
+    for (u32 i = 0; i < dicts->count && i < entry->n_args; i++)
+        if (dicts->list[i]->kind == IR_ATTR_DICT) {
+            entry->args[i]->attrs = dicts->list[i]->named;
+            entry->args[i]->n_attrs = dicts->list[i]->count;
+        }
+    ir_attr_remove(func, "arg_attrs");
+}
+
 tm_status read_generic(reader *r, read_op *s, ir_block *block) {
     ir_region *regions;
     u32 n_regions;
@@ -223,6 +237,8 @@ tm_status read_generic(reader *r, read_op *s, ir_block *block) {
         drop_attr(s, "operandSegmentSizes");
     TRY(read_build(r, s, block, n_regions));
     adopt_regions(s->op, regions);
+    if (s->code == IR_tt_func)
+        spread_arg_attrs(s->op);
     return 0;
 }
 

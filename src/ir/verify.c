@@ -207,6 +207,11 @@ static tm_status check_func(verifier *v, const ir_op *op) {
     const ir_attr *name = ir_attr_get(op, "sym_name");
     if (!t || !name || name->kind != IR_ATTR_STRING)
         return ir_error(v->m, op, TM1111, t ? "sym_name" : "function_type");
+    const ir_attr *visible = ir_attr_get(op, "sym_visibility");
+    if (visible && (visible->kind != IR_ATTR_STRING ||
+                    (strcmp(visible->text, "public") != 0 && strcmp(visible->text, "private") != 0 &&
+                     strcmp(visible->text, "nested") != 0)))
+        return ir_error(v->m, op, TM1111, "sym_visibility");
     const ir_block *entry = op->regions[0].first;
     if (!entry)
         return 0;

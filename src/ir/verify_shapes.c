@@ -260,9 +260,43 @@ static tm_status check_axis(ir_module *m, const ir_op *op) {
     return ir_is_int(out(op, 0), 32) ? 0 : wrong(m, op, "the result is i32");
 }
 
-static tm_status check_atomic_words(ir_module *m, const ir_op *op, const char *kind) {
-    if (kind && (ir_attr_get_int(op, kind, 0) < 1 || ir_attr_get_int(op, kind, 0) > 10))
-        return ir_error(m, op, TM1111, kind);
+/* Which of a, b, c, a_scale, b_scale are there. */
+static tm_status check_dot_scaled(ir_module *m, const ir_op *op) {
+    const ir_attr *sizes = ir_attr_get(op, "operandSegmentSizes");
+    i64 total = 0;
+    bool fits = sizes && sizes->kind == IR_ATTR_INTS && sizes->count == 5;
+    for (u32 i = 0; fits && i < 5; i++) {
+        fits = sizes->ints[i] == 1 || (i > 2 && sizes->ints[i] == 0);
+        total += sizes->ints[i];
+    }
+    if (!fits || total != op->n_operands)
+        return ir_error(m, op, TM1111, "operandSegmentSizes");
+    return in(op, 2) == out(op, 0) ? 0 : wrong(m, op, "the result has the accumulator's type");
+}
+
+static tm_status check_make_descriptor(ir_module *m, const ir_op *op) {
+    if (op->n_operands < 3 || op->n_operands % 2 == 0)
+        return ir_error(m, op, TM1101, 3, "operands", (int)op->n_operands);
+    return in(op, 0)->kind == IR_PTR && out(op, 0)->kind == IR_TENSORDESC
+               ? 0
+               : wrong(m, op, "a pointer gives a descriptor");
+}
+
+/* desc, [src,] i32 indices */
+static tm_status check_descriptor_access(ir_module *m, const ir_op *op, u32 first_index) {
+    if (op->n_operands < first_index || in(op, 0)->kind != IR_TENSORDESC)
+        return wrong(m, op, "the first operand is a descriptor");
+    for (u32 i = first_index; i < op->n_operands; i++)
+        if (!ir_is_int(in(op, i), 32))
+            return wrong(m, op, "indices are i32");
+    return 0;
+}
+
+static tm_status check_histogram(ir_module *m, const ir_op *op) {
+    if (op->n_operands < 1 || op->n_operands > 2)
+        return ir_error(m, op, TM1101, 1, "operands", (int)op->n_operands);
+    if (op->n_operands == 2 && !masks(in(op, 1), in(op, 0)))
+        return wrong(m, op, "the mask is i1 of the operand's shape");
     return 0;
 }
 
@@ -284,9 +318,13 @@ tm_status verify_shape_op(ir_module *m, const ir_op *op) {
     case IR_tt_load: return check_load(m, op);
     case IR_tt_store:
     case IR_tt_atomic_store: return check_store(m, op, false);
-    case IR_tt_atomic_rmw:
-        TRY(check_atomic_words(m, op, "atomic_rmw_op"));
-        return check_store(m, op, true);
+    case IR_tt_atomic_rmw: return check_store(m, op, true);
+    case IR_tt_dot_scaled: return check_dot_scaled(m, op);
+    case IR_tt_make_tensor_descriptor: return check_make_descriptor(m, op);
+    case IR_tt_descriptor_load: return check_descriptor_access(m, op, 1);
+    case IR_tt_descriptor_store:
+    case IR_tt_descriptor_reduce: return check_descriptor_access(m, op, 2);
+    case IR_tt_histogram: return check_histogram(m, op);
     case IR_tt_atomic_cas: return check_cas(m, op);
     case IR_tt_bitcast:
     case IR_tt_int_to_ptr:

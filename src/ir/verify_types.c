@@ -2,6 +2,7 @@
 /* Types of single ops: a table says what arith and math ops take; elementwise ops have one shape and
  * one encoding; what changes shapes is in verify_shapes.c. */
 #include "ir/verify.h"
+#include "ir/forms.h"
 
 enum elem_class { ANY, INT, FLT };
 
@@ -158,7 +159,74 @@ static tm_status check_condition(ir_module *m, const ir_op *op) {
                : ir_error(m, op, TM1109, "the condition is not i1");
 }
 
+/* ---- Attributes that the text form shows --------------------------------------------------------- */
+
+/* Whether attribute `name` has what its place in the form needs: a known word, a string, a symbol. */
+static bool suits_form(const ir_op *op, char kind, const char *name, u32 len, const ir_attr *a) {
+    const char *word;
+    switch (kind) {
+    case 'e': return a->kind == IR_ATTR_INT && ir_word_of(name, len, op->code, a->i, &word) > 0;
+    case 'f': return a->kind == IR_ATTR_INT && a->i >= 0 && a->i <= 31;
+    case 'q': return a->kind == IR_ATTR_STRING;
+    case 'y': return a->kind == IR_ATTR_SYMBOL;
+    default: return a->kind == IR_ATTR_UNIT;
+    }
+}
+
+static const ir_attr *attr_named(const ir_op *op, const char *name, u32 len) {
+    for (u32 i = 0; i < op->n_attrs; i++)
+        if (strncmp(op->attrs[i].name, name, len) == 0 && !op->attrs[i].name[len])
+            return op->attrs[i].value;
+    return NULL;
+}
+
+/* Flags of arith and math ops, which forms show by `$M`. */
+static tm_status check_flags(ir_module *m, const ir_op *op) {
+    for (u32 i = 0; i < op->n_attrs; i++) {
+        const char *name = op->attrs[i].name, *word;
+        const ir_attr *a = op->attrs[i].value;
+        bool fits = true;
+        if (strcmp(name, "overflowFlags") == 0)
+            fits = a->kind == IR_ATTR_OTHER && strncmp(a->text, "#arith.overflow<", 16) == 0;
+        else if (strcmp(name, "fastmath") == 0)
+            fits = a->kind == IR_ATTR_OTHER && strncmp(a->text, "#arith.fastmath<", 16) == 0;
+        else if (strcmp(name, "isExact") == 0 || strcmp(name, "nonNeg") == 0)
+            fits = a->kind == IR_ATTR_UNIT;
+        else if (strcmp(name, "roundingmode") == 0)
+            fits = a->kind == IR_ATTR_INT && ir_word_of(name, 12, op->code, a->i, &word) > 0;
+        if (!fits)
+            return ir_error(m, op, TM1111, name);
+    }
+    return 0;
+}
+
+static tm_status check_form_attrs(ir_module *m, const ir_op *op, const char *form) {
+    bool in_group = false;
+    for (const char *p = form; *p; p++) {
+        if (p[0] == '?')
+            in_group = true;
+        else if (p[0] == ')')
+            in_group = false;
+        else if (p[0] == '$' && p[1] == 'M')
+            TRY(check_flags(m, op));
+        if (p[0] != '$' || p[2] != '{')
+            continue;
+        u32 len = (u32)strcspn(p + 3, "}");
+        const ir_attr *a = attr_named(op, p + 3, len);
+        if (a ? !suits_form(op, p[1], p + 3, len, a) : !in_group) {
+            char name[32];
+            memcpy(name, p + 3, len);
+            name[len] = 0;
+            return ir_error(m, op, TM1111, name);
+        }
+    }
+    return 0;
+}
+
 tm_status verify_op_types(ir_module *m, const ir_op *op) {
+    const ir_form *form = ir_form_of(op->code);
+    if (form && op->n_attrs + (strchr(form->text, '{') != NULL))
+        TRY(check_form_attrs(m, op, form->text));
     switch (op->code) {
     case IR_arith_constant: return check_constant(m, op);
     case IR_arith_select: TRY(check_select(m, op)); break;
