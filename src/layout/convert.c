@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From one layout to another: which way (registers, shuffles, threadgroup memory) and its plan.
- * Everything is solving S(x) = D(y) column by column; where there is a choice, the answer stays in the
- * own lane, and uses registers before lanes. The memory plan follows the idea of "swizzling by
+ * Everything is solving S(x) = D(y) column by column; where there is a choice, the answer stays in
+ * the own lane, and uses registers before lanes. The memory plan follows the idea of "swizzling by
  * subspaces": choose offset bits as vectors of the index space: first those that both sides hold in
  * registers (vector access), last (same bank, other row) those that no two lanes of one access
  * differ by, the banks in between. */
@@ -54,8 +54,9 @@ static bool lanes_stay(const gf2_map *lane, u32 first) {
     return true;
 }
 
-/* Makes the register a lane offers a function of that lane: where several lanes would read different
- * registers of one lane, they take turns with dst registers that come from other lanes. */
+/* Makes the register a lane offers a function of that lane: where several lanes would read
+ * different registers of one lane, they take turns with dst registers that come from other lanes.
+ */
 static bool take_turns(gf2_map *reg, gf2_map *lane, u32 dst_regs, gf2_map *pick) {
     gf2_span reached = {0}, done = {0};
     for (u32 i = 0; i < LAYOUT_LANE_BITS; i++)
@@ -87,7 +88,8 @@ bool layout_shuffle_plan(const layout *src, const layout *dst, shuffle_plan *out
     split_map(&m, src->in_bits[LAYOUT_REG], &reg, &out->from);
     if (lanes_stay(&out->from, dst_regs) || !take_turns(&reg, &out->from, dst_regs, &out->pick))
         return false;
-    /* The reader's register, seen from the lane that offers it: g(lane) with g(from(l)) = reg(l). */
+    /* The reader's register, seen from the lane that offers it: g(lane) with g(from(l)) = reg(l).
+     */
     gf2_span lanes = {0};
     for (u32 i = 0; i < LAYOUT_LANE_BITS; i++)
         gf2_span_add(&lanes, out->from.col[dst_regs + i], reg.col[dst_regs + i]);
@@ -214,7 +216,8 @@ static u8 vector_registers(const layout *l, const gf2_map *offset, const pool *l
     return out->n_in;
 }
 
-void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2, memory_plan *out) {
+void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2,
+                        memory_plan *out) {
     u32 n = layout_flat_bits(src);
     u32 max_vec = elem_bytes_log2 < VECTOR_LOG2 ? VECTOR_LOG2 - elem_bytes_log2 : 0;
     u32 row_bits = MIN(n, BANK_ROW_LOG2 - MIN(elem_bytes_log2, (u32)BANK_ROW_LOG2));
@@ -224,7 +227,8 @@ void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log
     take(&low, &low.span, &common, max_vec);
     u32 store = elem_bytes_log2 + low.count;
     take(&low, &low.span, &loads, max_vec);
-    choose_rows(src, dst, &low, store, elem_bytes_log2 + low.count, n - MAX(row_bits, low.count), &rows);
+    choose_rows(src, dst, &low, store, elem_bytes_log2 + low.count, n - MAX(row_bits, low.count),
+                &rows);
 
     gf2_span taken = low.span;
     for (u32 i = 0; i < rows.count; i++)

@@ -61,9 +61,15 @@ gf2_span gf2_image(const gf2_map *m) {
     return s;
 }
 
-u32 gf2_rank(const gf2_map *m) { return gf2_image(m).size; }
-bool gf2_is_injective(const gf2_map *m) { return gf2_rank(m) == m->n_in; }
-bool gf2_is_surjective(const gf2_map *m) { return gf2_rank(m) == m->n_out; }
+u32 gf2_rank(const gf2_map *m) {
+    return gf2_image(m).size;
+}
+bool gf2_is_injective(const gf2_map *m) {
+    return gf2_rank(m) == m->n_in;
+}
+bool gf2_is_surjective(const gf2_map *m) {
+    return gf2_rank(m) == m->n_out;
+}
 
 bool gf2_divide_left(const gf2_map *a, const gf2_map *b, gf2_map *out) {
     gf2_span image = gf2_image(a);

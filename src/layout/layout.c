@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Layout values: making them (blocked, matrix fragments, operands of a dot), asking them questions,
  * printing them. A layout is built by handing out the flat-index bits of its dimensions, low bits
- * first, to input bits; what remains goes to registers, so that every constructor covers the tensor. */
+ * first, to input bits; what remains goes to registers, so that every constructor covers the
+ * tensor. */
 #include "layout/layout.h"
 
 layout layout_empty(u32 rank, const i64 *shape, u32 warp_bits) {
@@ -23,7 +24,9 @@ u32 layout_flat_bits(const layout *l) {
     return n;
 }
 
-u32 layout_regs(const layout *l) { return 1u << l->in_bits[LAYOUT_REG]; }
+u32 layout_regs(const layout *l) {
+    return 1u << l->in_bits[LAYOUT_REG];
+}
 
 u32 layout_dim_shift(const layout *l, u32 d) {
     u32 n = 0;
@@ -116,7 +119,9 @@ typedef struct dealer {
     u8 used[LAYOUT_MAX_RANK];
 } dealer;
 
-static bool dim_left(const dealer *d, u32 dim) { return d->used[dim] < d->l.dim_bits[dim]; }
+static bool dim_left(const dealer *d, u32 dim) {
+    return d->used[dim] < d->l.dim_bits[dim];
+}
 
 /* Gives input `in` its next bit: the next bit of `dim`, or a zero base when there is none. */
 static void deal(dealer *d, enum layout_in in, u8 *next, u32 dim) {
@@ -201,7 +206,8 @@ bool layout_is_fragment(const layout *l) {
     u32 row = layout_dim_shift(l, l->rank - 2u), column = 0;
     if (l->dim_bits[l->rank - 2] < LAYOUT_TILE_BITS || l->dim_bits[l->rank - 1] < LAYOUT_TILE_BITS)
         return false;
-    const u32 tile[LAYOUT_LANE_BITS] = {2u << column, 1u << row, 2u << row, 4u << column, 4u << row};
+    const u32 tile[LAYOUT_LANE_BITS] = {2u << column, 1u << row, 2u << row, 4u << column,
+                                        4u << row};
     if (memcmp(l->base[LAYOUT_LANE], tile, sizeof tile) != 0 || l->in_bits[LAYOUT_REG] == 0 ||
         l->base[LAYOUT_REG][0] != 1u << column)
         return false;
@@ -226,7 +232,8 @@ layout layout_dot_operand(const layout *c, u32 operand, const i64 *shape) {
     TM_ASSERT(c->rank >= 2 && operand < 2);
     layout o = layout_empty(c->rank, shape, c->in_bits[LAYOUT_WARP]);
     bool tiles = layout_is_fragment(c);
-    u32 k_dim = c->rank - 1u - operand, lost = k_dim; /* a: the last dimension is K; b: the one before */
+    u32 k_dim = c->rank - 1u - operand,
+        lost = k_dim; /* a: the last dimension is K; b: the one before */
     u32 k_shift = layout_dim_shift(&o, k_dim), k_bits = o.dim_bits[k_dim];
     u8 *regs = &o.in_bits[LAYOUT_REG];
     for (u32 i = 0; i < LAYOUT_LANE_BITS; i++)
@@ -235,7 +242,8 @@ layout layout_dot_operand(const layout *c, u32 operand, const i64 *shape) {
         o.base[LAYOUT_WARP][i] = operand_bits(c, &o, lost, c->base[LAYOUT_WARP][i]);
     u32 from = 0; /* K bits that the lanes hold come from the tile */
     if (tiles) {
-        const u32 a_lane[LAYOUT_LANE_BITS] = {2, 0, 0, 4, 0}, b_lane[LAYOUT_LANE_BITS] = {0, 1, 2, 0, 4};
+        const u32 a_lane[LAYOUT_LANE_BITS] = {2, 0, 0, 4, 0},
+                  b_lane[LAYOUT_LANE_BITS] = {0, 1, 2, 0, 4};
         for (u32 i = 0; i < LAYOUT_LANE_BITS; i++)
             o.base[LAYOUT_LANE][i] |= (operand == 0 ? a_lane[i] : b_lane[i]) << k_shift;
         from = LAYOUT_TILE_BITS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Linear layouts: how a tensor spreads over registers, lanes and simdgroups ("warps").
- * All tensor dimensions are powers of two, so an element's row-major flat index is a bit vector, and
- * a layout is a GF(2)-linear map from (register, lane, warp) bits to flat-index bits: the index of a
- * holder is the XOR of the bases of its set bits. One flat index means reshape and expand_dims are
- * the identity, trans is a bit permutation, broadcast drops or adds bits.
- * A zero base means "these holders hold the same element" (replication). Bases never overlap
- * partially by accident: the algebra below works for any linear map all the same. */
+ * All tensor dimensions are powers of two, so an element's row-major flat index is a bit vector,
+ * and a layout is a GF(2)-linear map from (register, lane, warp) bits to flat-index bits: the index
+ * of a holder is the XOR of the bases of its set bits. One flat index means reshape and expand_dims
+ * are the identity, trans is a bit permutation, broadcast drops or adds bits. A zero base means
+ * "these holders hold the same element" (replication). Bases never overlap partially by accident:
+ * the algebra below works for any linear map all the same. */
 #pragma once
 #include "base/base.h"
 #include "base/text.h"
@@ -45,27 +45,32 @@ u32 gf2_kernel(const gf2_map *m, u32 basis[GF2_MAX]);
 bool gf2_divide_left(const gf2_map *a, const gf2_map *b, gf2_map *out);
 
 enum layout_in { LAYOUT_REG, LAYOUT_LANE, LAYOUT_WARP, LAYOUT_INS };
-enum { LAYOUT_MAX_RANK = 16, LAYOUT_MAX_BITS = 20, LAYOUT_LANE_BITS = 5, LAYOUT_MAX_WARP_BITS = 5,
-       LAYOUT_TILE_BITS = 3 /* 8x8 matrices */ };
+enum {
+    LAYOUT_MAX_RANK = 16,
+    LAYOUT_MAX_BITS = 20,
+    LAYOUT_LANE_BITS = 5,
+    LAYOUT_MAX_WARP_BITS = 5,
+    LAYOUT_TILE_BITS = 3 /* 8x8 matrices */
+};
 
 /* A value type: compare with layout_equal, copy freely. Shape is part of it. */
 typedef struct layout {
     u8 rank;
-    u8 dim_bits[LAYOUT_MAX_RANK];     /* log2 of each dimension, dimension 0 outermost */
-    u8 in_bits[LAYOUT_INS];           /* registers, lanes (always 5), warps */
-    u32 base[LAYOUT_INS][GF2_MAX];    /* flat-index bits of each input bit */
+    u8 dim_bits[LAYOUT_MAX_RANK];  /* log2 of each dimension, dimension 0 outermost */
+    u8 in_bits[LAYOUT_INS];        /* registers, lanes (always 5), warps */
+    u32 base[LAYOUT_INS][GF2_MAX]; /* flat-index bits of each input bit */
 } layout;
 
 layout layout_empty(u32 rank, const i64 *shape, u32 warp_bits); /* no registers, all bases zero */
-u32 layout_flat_bits(const layout *l);        /* log2 of the number of elements */
-u32 layout_regs(const layout *l);             /* registers per thread, 1 << in_bits[REG] */
+u32 layout_flat_bits(const layout *l);                          /* log2 of the number of elements */
+u32 layout_regs(const layout *l); /* registers per thread, 1 << in_bits[REG] */
 u32 layout_index(const layout *l, u32 reg, u32 lane, u32 warp); /* flat index */
 bool layout_equal(const layout *a, const layout *b);
 u64 layout_hash(const layout *l);
-gf2_map layout_map(const layout *l);          /* inputs in order register, lane, warp from bit 0 */
-bool layout_covers(const layout *l);          /* onto: every element is held somewhere */
-u32 layout_free_mask(const layout *l, enum layout_in in); /* input bits whose base is dependent on
-                                                  earlier (register, lane, warp) ones: replication */
+gf2_map layout_map(const layout *l); /* inputs in order register, lane, warp from bit 0 */
+bool layout_covers(const layout *l); /* onto: every element is held somewhere */
+/* Input bits whose base depends on earlier (register, lane, warp) ones: replication. */
+u32 layout_free_mask(const layout *l, enum layout_in in);
 /* Bit position in the flat index where dimension d starts, and the mask of its bits. */
 u32 layout_dim_shift(const layout *l, u32 d);
 u32 layout_dim_mask(const layout *l, u32 d);
@@ -96,13 +101,13 @@ layout layout_dot_operand(const layout *c, u32 operand, const i64 *shape);
 
 /* Layouts through shape ops. "result from source" and back; all total. */
 layout layout_reshape(const layout *l, u32 rank, const i64 *shape);
-layout layout_trans(const layout *l, const u8 *order);          /* result dim i = source dim order[i] */
-layout layout_trans_back(const layout *l, const u8 *order);     /* source layout from the result's */
-layout layout_drop_dim(const layout *l, u32 dim);               /* reduce: bits of dim vanish */
-layout layout_project(const layout *l, const i64 *shape);       /* same rank; dims of size 1 in shape
-                                                  lose their bits: broadcast's source */
+layout layout_trans(const layout *l, const u8 *order);      /* result dim i = source dim order[i] */
+layout layout_trans_back(const layout *l, const u8 *order); /* source layout from the result's */
+layout layout_drop_dim(const layout *l, u32 dim);           /* reduce: bits of dim vanish */
+layout layout_project(const layout *l, const i64 *shape);   /* same rank; dims of size 1 in shape
+                                              lose their bits: broadcast's source */
 /* Registers that repeat another register of the same thread are dropped; *kept (may be NULL) maps
- * new registers (bits) to old ones. Every lowered tensor uses only layouts without such registers. */
+ * new registers (bits) to old ones. Lowered tensors use only layouts without such registers. */
 layout layout_canonical(const layout *l);
 layout layout_canonical_kept(const layout *l, gf2_map *kept);
 
@@ -111,8 +116,8 @@ enum convert_kind { CONVERT_NONE, CONVERT_REGISTERS, CONVERT_SHUFFLE, CONVERT_TH
 enum convert_kind layout_convert_kind(const layout *src, const layout *dst);
 /* For NONE, REGISTERS and SHUFFLE (else false): where dst's values come from within the simdgroup.
  * Inputs: dst register bits, then 5 lane bits, then warp bits. Outputs: src register bits, then 5
- * source lane bits. For REGISTERS the source lane is the own lane. The source register may depend on
- * lane and warp: then it is picked with selects. */
+ * source lane bits. For REGISTERS the source lane is the own lane. The source register may depend
+ * on lane and warp: then it is picked with selects. */
 bool layout_convert_map(const layout *src, const layout *dst, gf2_map *out);
 
 /* The same map made ready for shuffles; true exactly for kind SHUFFLE. The recipe, where a register
@@ -124,25 +129,27 @@ bool layout_convert_map(const layout *src, const layout *dst, gf2_map *out);
  * xor_lanes: from(r, lane, warp) = lane ^ from(r, 0, 0), so tm.shuffle_xor serves (and nothing at
  * all where the mask is 0); else tm.shuffle with a lane computed once, ^ a constant of r. */
 typedef struct shuffle_plan {
-    gf2_map send;  /* (dst register, lane, warp) -> src register */
-    gf2_map from;  /* (dst register, lane, warp) -> lane */
-    gf2_map pick;  /* lane -> dst register */
+    gf2_map send; /* (dst register, lane, warp) -> src register */
+    gf2_map from; /* (dst register, lane, warp) -> lane */
+    gf2_map pick; /* lane -> dst register */
     bool xor_lanes;
 } shuffle_plan;
 bool layout_shuffle_plan(const layout *src, const layout *dst, shuffle_plan *out);
 
-/* A place in threadgroup memory for a tensor on its way from src to dst: the element with flat index
- * i lies at element offset gf2_apply(&offset, i), a bijection onto 0..numel-1 with lanes of one access
- * spread over banks where the maps allow it. Groups of 1 << store_vec registers of src are neighbours
- * in memory: a register r whose own bases give offset bits 0..store_vec-1 all zero leads a group, and
- * neighbour x of it is register r ^ store_reg(x). The same for dst with load_vec, load_reg. Lanes and
- * warps never touch those low bits, so leaders are aligned for every thread. */
+/* A place in threadgroup memory for a tensor on its way from src to dst: the element with flat
+ * index i lies at element offset gf2_apply(&offset, i), a bijection onto 0..numel-1 with lanes of
+ * one access spread over banks where the maps allow it. Groups of 1 << store_vec registers of src
+ * are neighbours in memory: a register r whose own bases give offset bits 0..store_vec-1 all zero
+ * leads a group, and neighbour x of it is register r ^ store_reg(x). The same for dst with
+ * load_vec, load_reg. Lanes and warps never touch those low bits, so leaders are aligned for every
+ * thread. */
 typedef struct memory_plan {
     gf2_map offset;
     gf2_map store_reg, load_reg; /* low offset bits -> src (dst) register bits */
     u8 store_vec, load_vec;      /* log2, at most 16 bytes */
 } memory_plan;
-void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2, memory_plan *out);
+void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2,
+                        memory_plan *out);
 
 void layout_print(text *out, const layout *l); /* {register = [[0, 1]], lane = [...], warp = [...],
                                                    block = []} */

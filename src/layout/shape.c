@@ -95,7 +95,9 @@ layout layout_canonical_kept(const layout *l, gf2_map *kept) {
     return r;
 }
 
-layout layout_canonical(const layout *l) { return layout_canonical_kept(l, NULL); }
+layout layout_canonical(const layout *l) {
+    return layout_canonical_kept(l, NULL);
+}
 
 bool layout_separates(const layout *l, u32 mask) {
     for (u32 in = 0; in < LAYOUT_INS; in++)

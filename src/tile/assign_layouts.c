@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout assignment: every tensor gets a #ttg.linear encoding, and ttg.convert_layout stands where a
- * producer and a consumer differ. Preferences and homes are settled first (assign_layouts_*.c); this
- * file groups carried values, and rewrites from the end of the function to its start: each op asks
- * its operands for layouts, and when a definition is reached all requests for it are known. Cheap
- * definitions are cloned per layout; others get one conversion per further layout, right after the
- * definition, or inside the scf.if that alone needs it. */
+/* Layout assignment: every tensor gets a #ttg.linear encoding, and ttg.convert_layout stands where
+ * a producer and a consumer differ. Preferences and homes are settled first (assign_layouts_*.c);
+ * this file groups carried values, and rewrites from the end of the function to its start: each op
+ * asks its operands for layouts, and when a definition is reached all requests for it are known.
+ * Cheap definitions are cloned per layout; others get one conversion per further layout, right
+ * after the definition, or inside the scf.if that alone needs it. */
 #include "tile/assign_layouts.h"
 
 enum { MAX_TENSOR_BITS = LAYOUT_MAX_BITS };
@@ -16,7 +16,9 @@ typedef struct request {
     struct request *next;
 } request;
 
-const ir_attr *layout_attr(assign *s, const layout *l) { return ir_attr_layout(s->m, l); }
+const ir_attr *layout_attr(assign *s, const layout *l) {
+    return ir_attr_layout(s->m, l);
+}
 
 /* ---- Groups of carried values ---- */
 
@@ -56,7 +58,9 @@ static void find_depth(assign *s, const ir_op *op) {
     s->depth[op->mark] = (u8)MIN(s->depth[parent->mark] + loop, 255);
 }
 
-static void collect_value(assign *s, ir_value *v) { s->values[v->mark] = v; }
+static void collect_value(assign *s, ir_value *v) {
+    s->values[v->mark] = v;
+}
 
 static void collect_op(ir_op *op, void *data) {
     assign *s = data;
@@ -93,6 +97,13 @@ static void collect(assign *s) {
     s->home = ARENA_ARRAY(s->a, choice, s->n_values);
     s->side = ARENA_ARRAY(s->a, choice, s->n_ops);
     s->vectors = map_new(s->a);
+    s->first_slot = ARENA_ARRAY(s->a, u32, s->n_ops);
+    u32 slots = 0;
+    for (u32 i = 0; i < s->n_ops; i++) {
+        s->first_slot[i] = slots;
+        slots += s->ops[i]->n_operands;
+    }
+    s->asked = ARENA_ARRAY(s->a, struct asked, slots);
     s->depth = ARENA_ARRAY(s->a, u8, s->n_ops);
     for (u32 i = 0; i < s->n_ops; i++) {
         group_carried(s, s->ops[i]);
@@ -156,15 +167,14 @@ static void ask_operands(rewrite *w, ir_op *op, const ir_attr *l) {
     assign *s = w->s;
     for (u32 i = 0; i < op->n_operands; i++) {
         const ir_value *v = ir_operand(op, i), *to = carried_value(op, i);
-        layout need;
+        const ir_attr *need = NULL;
         if (!is_tensor(v))
             continue;
         if (to)
-            ask(w, op, i, s->home[group_of(s, to)].layout);
-        else if (l && rules_operand(op, i, l->layout, &need))
-            ask(w, op, i, layout_attr(s, &need));
-        else
-            ask(w, op, i, s->home[group_of(s, v)].layout);
+            need = s->home[group_of(s, to)].layout;
+        else if (l)
+            need = operand_attr(s, op, i, l);
+        ask(w, op, i, need ? need : s->home[group_of(s, v)].layout);
     }
 }
 
@@ -209,7 +219,8 @@ static ir_block *only_branch(const request *list, const ir_attr *want, const ir_
     return branch;
 }
 
-static ir_builder place_conversion(assign *s, ir_value *v, const request *list, const ir_attr *want) {
+static ir_builder place_conversion(assign *s, ir_value *v, const request *list,
+                                   const ir_attr *want) {
     ir_block *b = v->op ? v->op->block : v->block, *in = b;
     for (ir_block *deeper; (deeper = only_branch(list, want, in));)
         in = deeper;
@@ -257,6 +268,7 @@ static void rewrite_mobile(rewrite *w, ir_op *op) {
         ir_builder at = ir_after(s->m, op);
         at.loc = op->loc;
         ir_op *copy = ir_clone(&at, op, map_new(s->a));
+        copy->mark = op->mark;
         set_layout(s, ir_result(copy, 0), want);
         list = serve(list, want, ir_result(copy, 0));
         ask_operands(w, copy, want);

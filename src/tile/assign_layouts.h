@@ -44,6 +44,10 @@ typedef struct assign {
     u8 *depth;           /* of ops: loops around them */
     choice *pref, *home; /* of group representatives */
     choice *side;        /* of ops whose layout is not their first result's (rules_has_side) */
+    u32 *first_slot;     /* of ops: where their operands start in `asked` */
+    struct asked {
+        const ir_attr *from, *to;
+    } *asked;            /* of operand slots: the last answer of operand_attr */
     map *vectors;        /* shape and order -> elements per access, prefer.c */
     bool changed;
 } assign;
@@ -55,6 +59,8 @@ void trans_order(const ir_op *op, u8 order[LAYOUT_MAX_RANK]);
 bool dot_fits_matrix(const ir_op *op); /* types and sizes fit the matrix unit */
 /* The op has its layout on the operand side, its results follow: reduce, scan, split, store. */
 bool rules_has_side(const ir_op *op);
+/* Operand i has the op's own layout when its rank is the same (elementwise and memory ops). */
+bool rules_keep(const ir_op *op, u32 i);
 /* The layout operand i must have when the op's layout is l. False: any layout does. */
 bool rules_operand(const ir_op *op, u32 i, const layout *l, layout *out);
 /* The layout of result i when the op's layout is l (which is result 0's, or the side's). */
@@ -69,6 +75,8 @@ ir_value *carried_value(const ir_op *op, u32 i);
 /* ---- values and groups ---- */
 u32 group_of(assign *s, const ir_value *v);
 const ir_attr *layout_attr(assign *s, const layout *l);
+/* rules_operand on attributes, remembering answers; NULL when any layout does. */
+const ir_attr *operand_attr(assign *s, const ir_op *op, u32 i, const ir_attr *l);
 static inline bool is_tensor(const ir_value *v) { return v->type->kind == IR_TENSOR; }
 
 /* ---- the steps ---- */

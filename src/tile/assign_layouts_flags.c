@@ -31,8 +31,7 @@ static bool is_simple(const ir_op *op) {
     case IR_arith_remf:
     case IR_tt_precise_divf:
     case IR_tt_precise_sqrt:
-    case IR_tt_extern_elementwise:
-        return false;
+    case IR_tt_extern_elementwise: return false;
     default:
         return ir_has_trait(op, IR_ELEMENTWISE) && op->n_results == 1 &&
                (strncmp(ir_ops[op->code].name, "arith.", 6) == 0 ||
@@ -59,9 +58,7 @@ static void find_cheap(assign *s, const ir_op *op) {
     case IR_arith_constant:
     case IR_ub_poison:
     case IR_tt_make_range:
-    case IR_tt_splat:
-        flags = VALUE_MOBILE | VALUE_CHEAP;
-        break;
+    case IR_tt_splat: flags = VALUE_MOBILE | VALUE_CHEAP; break;
     case IR_tt_expand_dims:
         flags = VALUE_MOBILE;
         if (all_operands(s, op, VALUE_CHEAP))
@@ -75,7 +72,8 @@ static void find_cheap(assign *s, const ir_op *op) {
         break;
     case IR_tt_load:
         if (is_small_load(s, op))
-            flags = all_operands(s, op, VALUE_CHEAP) ? VALUE_SMALL | VALUE_MOBILE | VALUE_CHEAP : VALUE_SMALL;
+            flags = all_operands(s, op, VALUE_CHEAP) ? VALUE_SMALL | VALUE_MOBILE | VALUE_CHEAP
+                                                     : VALUE_SMALL;
         break;
     case IR_tt_reshape:
     case IR_tt_trans:
@@ -97,7 +95,8 @@ static bool wants_rows(assign *s, const ir_op *op, u32 i) {
         return i == 0 || (i == 2 && has_flag(s, ir_result(op, 0), VALUE_ROWS));
     if (op->code == IR_tt_reduce || op->code == IR_tt_scan)
         return reduce_axis(op) + 1 == ir_operand(op, i)->type->rank;
-    return ir_has_trait(op, IR_ELEMENTWISE) && op->n_results && has_flag(s, ir_result(op, 0), VALUE_ROWS);
+    return ir_has_trait(op, IR_ELEMENTWISE) && op->n_results &&
+           has_flag(s, ir_result(op, 0), VALUE_ROWS);
 }
 
 static void find_rows(assign *s, const ir_op *op) {
@@ -106,8 +105,9 @@ static void find_rows(assign *s, const ir_op *op) {
             set_flag(s, ir_operand(op, i), VALUE_ROWS);
 }
 
-/* What comes from a dot, forward through elementwise ops and loops. Dots whose results meet share one
- * placement: when one keeps its rows together (because its operand a comes from a dot), so do all. */
+/* What comes from a dot, forward through elementwise ops and loops. Dots whose results meet share
+ * one placement: when one keeps its rows together (because its operand a comes from a dot), so do
+ * all. */
 static void find_from_dot(assign *s, const ir_op *op) {
     u32 flags = op->code == IR_tt_dot ? VALUE_FROM_DOT : 0;
     if (op->code == IR_tt_dot && has_flag(s, ir_operand(op, 0), VALUE_FROM_DOT))

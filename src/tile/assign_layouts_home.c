@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Home: one layout per value (per group of carried values), settled with uses before definitions.
  * A dot's preference stays; what only serves values laid out for a dot follows them (a load of
- * operand c becomes a load in fragments); then a load's preference; then what the uses ask for; then
- * the default. Loops make uses come late, so sweeps repeat until nothing changes. */
+ * operand c becomes a load in fragments); then a load's preference; then what the uses ask for;
+ * then the default. Loops make uses come late, so sweeps repeat until nothing changes. */
 #include "tile/assign_layouts.h"
 
 enum { MAX_SWEEPS = 8 };
 
-static choice home_of(assign *s, const ir_value *v) { return s->home[group_of(s, v)]; }
+static choice home_of(assign *s, const ir_value *v) {
+    return s->home[group_of(s, v)];
+}
 
 choice op_choice(assign *s, const ir_op *op) {
     if (rules_has_side(op))
@@ -17,29 +19,40 @@ choice op_choice(assign *s, const ir_op *op) {
     return (choice){0};
 }
 
+const ir_attr *operand_attr(assign *s, const ir_op *op, u32 i, const ir_attr *l) {
+    struct asked *known = &s->asked[s->first_slot[op->mark] + i];
+    layout need;
+    if (rules_keep(op, i))
+        return ir_operand(op, i)->type->rank == l->layout->rank ? l : NULL;
+    if (known->from != l) {
+        known->from = l;
+        known->to = rules_operand(op, i, l->layout, &need) ? layout_attr(s, &need) : NULL;
+    }
+    return known->to;
+}
+
 choice demand_of(assign *s, ir_op *op, u32 i) {
     const ir_value *to = carried_value(op, i);
     if (!is_tensor(ir_operand(op, i)))
         return (choice){0};
-    if (to) { /* what a loop only carries decides nothing: its layout may come from this very value */
+    if (to) { /* what a loop only carries decides nothing: its layout may come from this very value
+               */
         choice carried = home_of(s, to);
         if (s->pref[group_of(s, to)].strength < WANT_LOAD)
             carried.strength = WANT_NONE;
         return carried;
     }
     choice c = op_choice(s, op);
-    layout l;
-    if (!c.layout || !rules_operand(op, i, c.layout->layout, &l))
+    const ir_attr *l = c.layout ? operand_attr(s, op, i, c.layout) : NULL;
+    if (!l)
         return (choice){0};
-    if (op->code == IR_tt_dot && i < 2)
-        c.strength = WANT_WEAK;
-    return (choice){layout_attr(s, &l), c.strength};
+    return (choice){l, op->code == IR_tt_dot && i < 2 ? WANT_WEAK : c.strength};
 }
 
 /* What the uses of a group ask for. */
 typedef struct wants {
-    choice best;   /* the strongest, the first found among equals */
-    bool one_dot;  /* all uses ask for best, and with the strength of a dot */
+    choice best;  /* the strongest, the first found among equals */
+    bool one_dot; /* all uses ask for best, and with the strength of a dot */
 } wants;
 
 /* Carried values convert at every turn of the loop: what is asked for deeper inside weighs more. */
@@ -67,20 +80,18 @@ static wants gather_wants(assign *s, u32 g, bool carried) {
     return w;
 }
 
-/* Whether v's op can run in the layout that a dot's neighbours want instead of its own preference. */
+/* Whether v's op can run in the layout that a dot's neighbours want instead of its own preference.
+ */
 static bool may_follow(assign *s, const ir_value *v, const layout *l) {
     const ir_op *op = v->op;
     if (!op || op->n_regions)
         return false;
     switch (op->code) {
-    case IR_tt_load:
-        return access_is_good(s, ir_operand(op, 0), l);
+    case IR_tt_load: return access_is_good(s, ir_operand(op, 0), l);
     case IR_tt_expand_dims:
     case IR_tt_reshape:
-    case IR_tt_trans:
-        return true;
-    default:
-        return ir_has_trait(op, IR_ELEMENTWISE);
+    case IR_tt_trans: return true;
+    default: return ir_has_trait(op, IR_ELEMENTWISE);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Preference: what anchors want, carried forward. Memory ops want coalesced access: the dimension in
- * which addresses count up comes first, as many elements per thread as one access takes; accesses of
- * the same shape and order agree on that number, so that tensors of different element types meet in
- * one layout. Dots want 8x8 fragments with the simdgroups over rows and columns. Elementwise ops,
- * shape ops, reductions and loops pass preferences on; a stronger one replaces a weaker one, so the
- * sweeps end. Broadcasts pass nothing: their users know better. */
+/* Preference: what anchors want, carried forward. Memory ops want coalesced access: the dimension
+ * in which addresses count up comes first, as many elements per thread as one access takes;
+ * accesses of the same shape and order agree on that number, so that tensors of different element
+ * types meet in one layout. Dots want 8x8 fragments with the simdgroups over rows and columns.
+ * Elementwise ops, shape ops, reductions and loops pass preferences on; a stronger one replaces a
+ * weaker one, so the sweeps end. Broadcasts pass nothing: their users know better. */
 #include "tile/assign_layouts.h"
 
 enum { ACCESS_BYTES = 16, WIDE_BYTES = 32, ACCESS_RUN_BYTES = 16 };
@@ -17,13 +17,18 @@ static void prefer(assign *s, const ir_value *v, choice c) {
     }
 }
 
-static choice pref_of(assign *s, const ir_value *v) { return s->pref[group_of(s, v)]; }
+static choice pref_of(assign *s, const ir_value *v) {
+    return s->pref[group_of(s, v)];
+}
 
 /* ---- Coalesced layouts ---- */
 
-static u32 elem_bytes(const ir_value *ptr) { return ir_type_bytes(ir_elem(ptr->type)->elem); }
+static u32 elem_bytes(const ir_value *ptr) {
+    return ir_type_bytes(ir_elem(ptr->type)->elem);
+}
 
-/* Dimensions by falling contiguity of `ptr` (NULL: unknown), the last dimension first among equals. */
+/* Dimensions by falling contiguity of `ptr` (NULL: unknown), the last dimension first among equals.
+ */
 static void contiguity_order(assign *s, const ir_value *ptr, const ir_type *t, u8 *order) {
     const axis_info *info = ptr ? axis_get(s->axis, ptr) : NULL;
     u32 run[LAYOUT_MAX_RANK];
@@ -66,7 +71,9 @@ static layout coalesced(assign *s, const ir_value *ptr, const ir_type *t) {
     return layout_blocked(t->rank, t->shape, order, per, s->warp_bits);
 }
 
-layout default_layout(assign *s, const ir_type *t) { return coalesced(s, NULL, t); }
+layout default_layout(assign *s, const ir_type *t) {
+    return coalesced(s, NULL, t);
+}
 
 /* Consecutive elements of dimension d held by the registers and lanes of a simdgroup (log2). */
 static u32 run_bits(const layout *l, u32 d) {
@@ -260,24 +267,16 @@ static void prefer_op(assign *s, const ir_op *op) {
     case IR_tt_load:
     case IR_tt_store:
     case IR_tt_atomic_rmw:
-    case IR_tt_atomic_cas:
-        prefer_memory(s, op);
-        break;
-    case IR_tt_dot:
-        prefer_dot(s, op);
-        break;
+    case IR_tt_atomic_cas: prefer_memory(s, op); break;
+    case IR_tt_dot: prefer_dot(s, op); break;
     case IR_tt_reduce:
     case IR_tt_scan:
-    case IR_tt_split:
-        prefer_side(s, op);
-        break;
+    case IR_tt_split: prefer_side(s, op); break;
     case IR_tt_expand_dims:
     case IR_tt_reshape:
     case IR_tt_trans:
     case IR_tt_join:
-    case IR_builtin_unrealized_cast:
-        prefer_shape(s, op);
-        break;
+    case IR_builtin_unrealized_cast: prefer_shape(s, op); break;
     default:
         if (ir_has_trait(op, IR_ELEMENTWISE) || op->code == IR_tt_elementwise_inline_asm)
             for (u32 i = 0; i < op->n_results; i++)

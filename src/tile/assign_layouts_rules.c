@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How the layouts around one op hang together, as pure functions of the op and a layout. An op's
- * layout is that of its first result, except for the ops whose operand decides (reduce, scan, split,
- * store): those have a "side" layout. Elementwise ops, memory ops and everything not named here take
- * the same layout for all operands of the same shape. */
+ * layout is that of its first result, except for the ops whose operand decides (reduce, scan,
+ * split, store): those have a "side" layout. Elementwise ops, memory ops and everything not named
+ * here take the same layout for all operands of the same shape. */
 #include "tile/assign_layouts.h"
 
 enum { MIN_TILE = 8 };
@@ -12,7 +12,9 @@ const layout *layout_of(const ir_value *v) {
     return e && e->kind == IR_ATTR_LAYOUT ? e->layout : NULL;
 }
 
-u32 reduce_axis(const ir_op *op) { return (u32)ir_attr_get_int(op, "axis", 0); }
+u32 reduce_axis(const ir_op *op) {
+    return (u32)ir_attr_get_int(op, "axis", 0);
+}
 
 void trans_order(const ir_op *op, u8 order[LAYOUT_MAX_RANK]) {
     const ir_attr *a = ir_attr_get(op, "order");
@@ -69,15 +71,31 @@ layout join_layout(const layout *l, const ir_type *t) {
 bool rules_allow(const ir_op *op, const layout *l) {
     switch (op->code) {
     case IR_tt_reduce:
-    case IR_tt_scan:
-        return layout_separates(l, layout_dim_mask(l, reduce_axis(op)));
+    case IR_tt_scan: return layout_separates(l, layout_dim_mask(l, reduce_axis(op)));
     case IR_tt_join:
-    case IR_tt_split:
-        return last_is_register(l);
+    case IR_tt_split: return last_is_register(l);
+    case IR_tt_dot: return dot_fits_matrix(op) == layout_is_fragment(l);
+    default: return true;
+    }
+}
+
+bool rules_keep(const ir_op *op, u32 i) {
+    switch (op->code) {
+    case IR_tt_expand_dims:
+    case IR_tt_reshape:
+    case IR_builtin_unrealized_cast:
+    case IR_tt_trans:
+    case IR_tt_broadcast:
+    case IR_tt_join:
     case IR_tt_dot:
-        return dot_fits_matrix(op) == layout_is_fragment(l);
-    default:
-        return true;
+    case IR_tt_gather:
+    case IR_tt_cat:
+    case IR_tt_histogram:
+    case IR_tt_unsplat:
+    case IR_tt_print:
+    case IR_tt_assert:
+    case IR_tt_dot_scaled: return op->code == IR_tt_dot && i == 2;
+    default: return true;
     }
 }
 
@@ -86,12 +104,14 @@ bool rules_operand(const ir_op *op, u32 i, const layout *l, layout *out) {
     u8 order[LAYOUT_MAX_RANK];
     if (t->kind != IR_TENSOR)
         return false;
+    if (rules_keep(op, i)) {
+        *out = *l;
+        return t->rank == l->rank;
+    }
     switch (op->code) {
     case IR_tt_expand_dims:
     case IR_tt_reshape:
-    case IR_builtin_unrealized_cast:
-        *out = layout_reshape(l, t->rank, t->shape);
-        return true;
+    case IR_builtin_unrealized_cast: *out = layout_reshape(l, t->rank, t->shape); return true;
     case IR_tt_trans:
         trans_order(op, order);
         *out = layout_trans_back(l, order);
@@ -104,22 +124,9 @@ bool rules_operand(const ir_op *op, u32 i, const layout *l, layout *out) {
         *out = layout_drop_dim(l, l->rank - 1u);
         *out = layout_canonical(out);
         return true;
-    case IR_tt_dot:
-        *out = i == 2 ? *l : layout_dot_operand(l, i, t->shape);
-        return true;
-    case IR_tt_gather:
-        *out = *l;
-        return i == 1;
-    case IR_tt_cat:
-    case IR_tt_histogram:
-    case IR_tt_unsplat:
-    case IR_tt_print:
-    case IR_tt_assert:
-    case IR_tt_dot_scaled:
-        return false;
-    default:
-        *out = *l;
-        return t->rank == l->rank;
+    case IR_tt_dot: *out = layout_dot_operand(l, i, t->shape); return true;
+    case IR_tt_gather: *out = *l; return i == 1;
+    default: return false; /* any layout does */
     }
 }
 
@@ -147,16 +154,13 @@ static ir_value *yielded_value(const ir_op *yield, u32 i) {
 ir_value *carried_value(const ir_op *op, u32 i) {
     ir_op *parent;
     switch (op->code) {
-    case IR_scf_for:
-        return i >= 3 && i - 3 < op->n_results ? ir_result(op, i - 3) : NULL;
+    case IR_scf_for: return i >= 3 && i - 3 < op->n_results ? ir_result(op, i - 3) : NULL;
     case IR_scf_while:
         return i < op->regions[0].first->n_args ? op->regions[0].first->args[i] : NULL;
     case IR_scf_condition:
         parent = ir_parent(op);
         return parent && i >= 1 && i - 1 < parent->n_results ? ir_result(parent, i - 1) : NULL;
-    case IR_scf_yield:
-        return yielded_value(op, i);
-    default:
-        return NULL;
+    case IR_scf_yield: return yielded_value(op, i);
+    default: return NULL;
     }
 }

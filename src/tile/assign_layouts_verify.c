@@ -76,11 +76,13 @@ static void check_args(check *c, const ir_op *op) {
                 check_value(c, op, b->args[i]);
     if (op->code == IR_scf_for)
         for (u32 i = 0; i < op->n_results; i++)
-            if (is_tensor(ir_result(op, i)) && !same(ir_result(op, i), op->regions[0].first->args[i + 1]))
+            if (is_tensor(ir_result(op, i)) &&
+                !same(ir_result(op, i), op->regions[0].first->args[i + 1]))
                 fail(c, op, "a carried tensor changes its layout");
     if (op->code == IR_scf_while)
         for (u32 i = 0; i < op->n_results; i++)
-            if (is_tensor(ir_result(op, i)) && !same(ir_result(op, i), op->regions[1].first->args[i]))
+            if (is_tensor(ir_result(op, i)) &&
+                !same(ir_result(op, i), op->regions[1].first->args[i]))
                 fail(c, op, "a carried tensor changes its layout");
 }
 

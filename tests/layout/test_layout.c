@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges the linear-layout algebra against brute force: random maps, every holder of random layouts,
- * every element of conversions simulated for all threads of a threadgroup. */
+/* Judges the linear-layout algebra against brute force: random maps, every holder of random
+ * layouts, every element of conversions simulated for all threads of a threadgroup. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,8 +102,9 @@ static u32 random_shape(i64 *shape, u32 max_rank, u32 max_bits) {
 
 /* Any layout that covers: a blocked or fragment one with its index bits mixed. */
 static layout random_layout(u32 rank, const i64 *shape, u32 warp_bits) {
-    layout l = rank >= 2 && rnd(3) == 0 ? layout_fragment(rank, shape, rnd(warp_bits + 1), 0, warp_bits)
-                                        : random_blocked(rank, shape, warp_bits);
+    layout l = rank >= 2 && rnd(3) == 0
+                   ? layout_fragment(rank, shape, rnd(warp_bits + 1), 0, warp_bits)
+                   : random_blocked(rank, shape, warp_bits);
     if (rnd(2)) {
         gf2_map mix = random_bijection(layout_flat_bits(&l));
         for (u32 in = 0; in < LAYOUT_INS; in++)
@@ -226,7 +227,8 @@ static void shape_ops_agree_with_coordinates(void **state) {
         gf2_map regs = layout_part(&c, LAYOUT_REG);
         assert_true(gf2_is_injective(&regs));
         for (u32 r = 0; r < layout_regs(&c); r++)
-            assert_int_equal(layout_index(&c, r, 0, 0), layout_index(&dropped, gf2_apply(&kept, r), 0, 0));
+            assert_int_equal(layout_index(&c, r, 0, 0),
+                             layout_index(&dropped, gf2_apply(&kept, r), 0, 0));
         if (layout_covers(&l))
             assert_true(layout_covers(&c));
     }
@@ -270,7 +272,8 @@ static void check_shuffles(const layout *s, const layout *d, const shuffle_plan 
         u32 high = w << (dregs + 5);
         for (u32 lane = 0; lane < 32; lane++)
             for (u32 r = 0; r < layout_regs(s); r++)
-                x[lane][r] = layout_index(s, r ^ gf2_apply(&p->send, lane << dregs | high), lane, w);
+                x[lane][r] =
+                    layout_index(s, r ^ gf2_apply(&p->send, lane << dregs | high), lane, w);
         for (u32 lane = 0; lane < 32; lane++)
             for (u32 r = 0; r < layout_regs(d); r++) {
                 u32 from = gf2_apply(&p->from, r | lane << dregs | high);
@@ -280,7 +283,8 @@ static void check_shuffles(const layout *s, const layout *d, const shuffle_plan 
             }
         for (u32 lane = 0; lane < 32; lane++)
             for (u32 r = 0; r < layout_regs(d); r++)
-                assert_int_equal(t[lane][r ^ gf2_apply(&p->pick, lane)], layout_index(d, r, lane, w));
+                assert_int_equal(t[lane][r ^ gf2_apply(&p->pick, lane)],
+                                 layout_index(d, r, lane, w));
     }
 }
 
@@ -456,8 +460,9 @@ static void layouts_print_as_coordinates(void **state) {
     layout l = layout_blocked(2, shape, order, per, 1);
     text t = {0};
     layout_print(&t, &l);
-    assert_string_equal(t.at, "{register = [[0, 1]], lane = [[0, 2], [1, 0], [0, 0], [0, 0], [0, 0]], "
-                              "warp = [[0, 0]], block = []}");
+    assert_string_equal(t.at,
+                        "{register = [[0, 1]], lane = [[0, 2], [1, 0], [0, 0], [0, 0], [0, 0]], "
+                        "warp = [[0, 0]], block = []}");
     text_free(&t);
 }
 

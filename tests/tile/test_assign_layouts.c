@@ -12,7 +12,8 @@
 #include "ir/text.h"
 #include "tile/tile.h"
 
-/* Conversions found: by kind (CONVERT_NONE never stays), and where they stand or what they serve. */
+/* Conversions found: by kind (CONVERT_NONE never stays), and where they stand or what they serve.
+ */
 typedef struct found {
     u32 kinds[4], inside_if, in_loop, not_for_dot;
 } found;
@@ -76,10 +77,9 @@ static void count_conversion(ir_op *op, void *data) {
 /* Runs the pipeline up to layouts and counts conversions by kind. */
 static tm_status assign_file(const char *path, u32 warps, found *out, bool print) {
     static const pass_info *const passes[] = {
-        &pass_inline,       &pass_canonicalize, &pass_structure,      &pass_canonicalize,
-        &pass_cse,          &pass_licm,         &pass_canonicalize,   &pass_cse,
-        &pass_dce,          &pass_assign_layouts, &pass_cse,          &pass_licm,
-        &pass_dce,
+        &pass_inline, &pass_canonicalize, &pass_structure, &pass_canonicalize, &pass_cse,
+        &pass_licm,   &pass_canonicalize, &pass_cse,       &pass_dce,          &pass_assign_layouts,
+        &pass_cse,    &pass_licm,         &pass_dce,
     };
     size_t len;
     char *source = read_whole(path, &len);
@@ -129,8 +129,8 @@ static int assign_text(const char *source, u32 warps) {
 
 #define STORE_RANGE(n)                                                                             \
     "module {\n  tt.func public @k(%p: !tt.ptr<i32>) {\n"                                          \
-    "    %0 = tt.make_range {end = " n " : i32, start = 0 : i32} : tensor<" n "xi32>\n"             \
-    "    %1 = tt.splat %p : !tt.ptr<i32> -> tensor<" n "x!tt.ptr<i32>>\n"                           \
+    "    %0 = tt.make_range {end = " n " : i32, start = 0 : i32} : tensor<" n "xi32>\n"            \
+    "    %1 = tt.splat %p : !tt.ptr<i32> -> tensor<" n "x!tt.ptr<i32>>\n"                          \
     "    tt.store %1, %0 : tensor<" n "x!tt.ptr<i32>>\n    tt.return\n  }\n}\n"
 
 static void what_has_no_layout_is_refused(void **state) {
@@ -139,10 +139,11 @@ static void what_has_no_layout_is_refused(void **state) {
     assert_int_equal(assign_text(STORE_RANGE("2097152"), 4), 2101);
     assert_int_equal(assign_text(STORE_RANGE("64"), 3), 2102);
     assert_int_equal(assign_text(STORE_RANGE("64"), 64), 2102);
-    assert_int_equal(assign_text("module {\n  tt.func public @k(%p: tensor<64xi32>) {\n    tt.return\n"
-                                 "  }\n}\n",
-                                 4),
-                     2101);
+    assert_int_equal(
+        assign_text("module {\n  tt.func public @k(%p: tensor<64xi32>) {\n    tt.return\n"
+                    "  }\n}\n",
+                    4),
+        2101);
 }
 
 static const char *in_folder(char *buffer, size_t size, const char *file) {
@@ -156,11 +157,13 @@ static void conversions_are_few(void **state) {
     bool good = true;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const expected *e = &table[i];
-        assert_int_equal(assign_file(in_folder(path, sizeof path, e->file), e->warps, &f, false), 0);
+        assert_int_equal(assign_file(in_folder(path, sizeof path, e->file), e->warps, &f, false),
+                         0);
         if (f.kinds[CONVERT_REGISTERS] != e->registers || f.kinds[CONVERT_SHUFFLE] != e->shuffle ||
             f.kinds[CONVERT_THREADGROUP] != e->threadgroup) {
             fprintf(stderr, "    {\"%s\", %u, %u, %u, %u},\n", e->file, e->warps,
-                    f.kinds[CONVERT_REGISTERS], f.kinds[CONVERT_SHUFFLE], f.kinds[CONVERT_THREADGROUP]);
+                    f.kinds[CONVERT_REGISTERS], f.kinds[CONVERT_SHUFFLE],
+                    f.kinds[CONVERT_THREADGROUP]);
             good = false;
         }
     }
@@ -170,10 +173,12 @@ static void conversions_are_few(void **state) {
 static void conversions_stand_where_they_run_least(void **state) {
     char path[1024];
     found f;
-    assert_int_equal(assign_file(in_folder(path, sizeof path, "rare_transpose.4.ttir"), 4, &f, false), 0);
+    assert_int_equal(
+        assign_file(in_folder(path, sizeof path, "rare_transpose.4.ttir"), 4, &f, false), 0);
     assert_int_equal(f.inside_if, 1); /* only the branch that stores transposed pays */
-    assert_int_equal(assign_file(in_folder(path, sizeof path, "attention.4.ttir"), 4, &f, false), 0);
-    assert_int_equal(f.in_loop, 2); /* k and v; q before the loop */
+    assert_int_equal(assign_file(in_folder(path, sizeof path, "attention.4.ttir"), 4, &f, false),
+                     0);
+    assert_int_equal(f.in_loop, 2);     /* k and v; q before the loop */
     assert_int_equal(f.not_for_dot, 0); /* none for p's row statistics */
 }
 
@@ -182,17 +187,19 @@ static void layouts_fit_for_any_number_of_simdgroups(void **state) {
     found f;
     for (size_t i = 0; i < COUNT_OF(table); i++)
         for (u32 warps = 1; warps <= 32; warps *= 4)
-            assert_int_equal(assign_file(in_folder(path, sizeof path, table[i].file), warps, &f, false), 0);
+            assert_int_equal(
+                assign_file(in_folder(path, sizeof path, table[i].file), warps, &f, false), 0);
 }
 
 int main(int argc, char **argv) {
     found f;
-    if (argc > 2) { /* test_assign_layouts WARPS FILE...: conversions of each file; one file: its IR too */
+    if (argc >
+        2) { /* test_assign_layouts WARPS FILE...: conversions of each file; one file: its IR too */
         int bad = 0;
         for (int i = 2; i < argc; i++) {
             bad |= assign_file(argv[i], (u32)atoi(argv[1]), &f, argc == 3) != 0;
-            printf("%s: registers %u, shuffle %u, threadgroup %u, not for dots %u\n", argv[i], f.kinds[1],
-                   f.kinds[2], f.kinds[3], f.not_for_dot);
+            printf("%s: registers %u, shuffle %u, threadgroup %u, not for dots %u\n", argv[i],
+                   f.kinds[1], f.kinds[2], f.kinds[3], f.not_for_dot);
         }
         return bad;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges the checker of tile IR with layouts: it accepts a right module and refuses each way of being
- * wrong: no layout, holes, doubled registers, another shape, operands that do not fit, a dot's
- * operands, carried tensors that change. */
+/* Judges the checker of tile IR with layouts: it accepts a right module and refuses each way of
+ * being wrong: no layout, holes, doubled registers, another shape, operands that do not fit, a
+ * dot's operands, carried tensors that change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,11 +42,14 @@ static layout rows_of(u32 rank, const i64 *shape, u32 vector_log2) {
     return layout_blocked(rank, shape, order, per, 2);
 }
 
-static const ir_type *tensor(fixture *f, u32 rank, const i64 *shape, const ir_type *elem, const layout *l) {
+static const ir_type *tensor(fixture *f, u32 rank, const i64 *shape, const ir_type *elem,
+                             const layout *l) {
     return ir_type_tensor(f->m, rank, shape, elem, l ? ir_attr_layout(f->m, l) : NULL);
 }
 
-static ir_value *constant(fixture *f, const ir_type *t) { return ir_const_float(&f->b, t, 1.0); }
+static ir_value *constant(fixture *f, const ir_type *t) {
+    return ir_const_float(&f->b, t, 1.0);
+}
 
 static const i64 square[] = {64, 64};
 
@@ -55,7 +58,8 @@ static void a_right_module_passes(void **state) {
     const ir_type *f32 = ir_type_float(f.m, IR_F32), *f16 = ir_type_float(f.m, IR_F16);
     layout c = layout_fragment(2, square, 1, 1, 2);
     layout a = layout_dot_operand(&c, 0, square), b = layout_dot_operand(&c, 1, square);
-    ir_value *in[] = {constant(&f, tensor(&f, 2, square, f16, &a)), constant(&f, tensor(&f, 2, square, f16, &b)),
+    ir_value *in[] = {constant(&f, tensor(&f, 2, square, f16, &a)),
+                      constant(&f, tensor(&f, 2, square, f16, &b)),
                       constant(&f, tensor(&f, 2, square, f32, &c))};
     ir_value *dot = ir_build1(&f.b, IR_tt_dot, in[2]->type, 3, in);
     ir_binary(&f.b, IR_arith_addf, dot, in[2]);
@@ -80,7 +84,8 @@ static void operands_must_fit(void **state) {
     fixture f = start();
     const ir_type *f32 = ir_type_float(f.m, IR_F32);
     layout x = rows_of(2, square, 2), y = rows_of(2, square, 3);
-    ir_value *in[] = {constant(&f, tensor(&f, 2, square, f32, &x)), constant(&f, tensor(&f, 2, square, f32, &y))};
+    ir_value *in[] = {constant(&f, tensor(&f, 2, square, f32, &x)),
+                      constant(&f, tensor(&f, 2, square, f32, &y))};
     ir_build1(&f.b, IR_arith_addf, in[0]->type, 2, in);
     assert_int_equal(finish(&f), -1);
 
