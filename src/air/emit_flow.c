@@ -95,7 +95,7 @@ static int enters(const ir_op *op) {
     i64 lo, hi;
     if (!ir_constant_bits(ir_operand(op, 0), &lo) || !ir_constant_bits(ir_operand(op, 1), &hi))
         return -1;
-    return lo < hi;
+    return ir_attr_get(op, "unsignedCmp") ? (u64)lo < (u64)hi : lo < hi;
 }
 
 static tm_status emit_for(emit *e, ir_op *op) {
