@@ -17,10 +17,12 @@ static const char *const fixed_bundle_tags[] = {
     "clang.arc.attachedcall", "ptrauth",
 };
 static const char *const fixed_sync_scopes[] = {"singlethread", ""};
-static const char air_datalayout[] =
+static const char datalayout[] =
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-f32:32:32-f64:64:64-v16:16:16-"
     "v24:32:32-v32:32:32-v48:64:64-v64:64:64-v96:128:128-v128:128:128-v192:256:256-v256:256:256-"
     "v512:512:512-v1024:1024:1024-n8:16:32";
+
+const char *air_datalayout(void) { return datalayout; }
 
 air_module *air_module_new(tm_ctx *ctx, const char *source_name) {
     arena *a = arena_new();
@@ -29,7 +31,7 @@ air_module *air_module_new(tm_ctx *ctx, const char *source_name) {
     m->ctx = ctx;
     m->source_name = arena_str(a, source_name, strlen(source_name));
     m->triple = m->identification = m->module_asm = "";
-    m->datalayout = air_datalayout;
+    m->datalayout = datalayout;
     for (u32 i = 0; i < COUNT_OF(fixed_md_kinds); i++)
         VEC_PUSH(a, &m->md_kinds, fixed_md_kinds[i]);
     for (u32 i = 0; i < COUNT_OF(fixed_bundle_tags); i++)

@@ -63,3 +63,4 @@ air_type *air_type_step(air_type *t, u64 index);
 air_type *air_gep_type(air_module *m, air_type *source, u32 n, air_value *const *ops);
 /* Whether LLVM allows this cast between these types. */
 bool air_cast_ok(u32 op, const air_type *from, const air_type *to);
+const char *air_datalayout(void);
