@@ -6,7 +6,7 @@ import tempfile
 import lit.formats
 
 config.name = "tile"
-config.test_format = lit.formats.ShTest(True)
+config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(tempfile.gettempdir(), "tm-lit-tile")
