@@ -1,4 +1,4 @@
-// RUN: %tm-opt none --axis < %s | filecheck %s
+// RUN: tm-opt none --axis < %s | filecheck %s
 // Hints on ops and arguments; rows and columns of a matrix of pointers.
 module {
   tt.func public @matrix(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %stride: i32 {tt.divisibility = 16 : i32}, %n: i32) {

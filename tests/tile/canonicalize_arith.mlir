@@ -1,4 +1,4 @@
-// RUN: %tm-opt canonicalize < %s | filecheck %s
+// RUN: tm-opt canonicalize < %s | filecheck %s
 module {
   // Promotion to i64 and back leaves compares and sums of i32.
   // CHECK-LABEL: tt.func public @promotion

@@ -1,4 +1,4 @@
-// RUN: %tm-opt canonicalize < %s | filecheck %s
+// RUN: tm-opt canonicalize < %s | filecheck %s
 module {
   // CHECK-LABEL: tt.func public @branches
   // CHECK-NOT: scf.if

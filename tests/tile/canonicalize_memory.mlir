@@ -1,4 +1,4 @@
-// RUN: %tm-opt canonicalize < %s | filecheck %s
+// RUN: tm-opt canonicalize < %s | filecheck %s
 module {
   // CHECK-LABEL: tt.func public @masks
   // CHECK: tt.load %arg0 : tensor<8x!tt.ptr<i32>>

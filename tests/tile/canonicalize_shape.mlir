@@ -1,4 +1,4 @@
-// RUN: %tm-opt canonicalize < %s | filecheck %s
+// RUN: tm-opt canonicalize < %s | filecheck %s
 module {
   // Uniform work is done once; what fills a tensor fills it at the end.
   // CHECK-LABEL: tt.func public @splats

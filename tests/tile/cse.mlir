@@ -1,4 +1,4 @@
-// RUN: %tm-opt cse < %s | filecheck %s
+// RUN: tm-opt cse < %s | filecheck %s
 module {
   // CHECK-LABEL: tt.func public @merge
   // CHECK: %[[A:.*]] = arith.addi %arg2, %arg3 : i32

@@ -1,4 +1,4 @@
-// RUN: %tm-opt dce < %s | filecheck %s
+// RUN: tm-opt dce < %s | filecheck %s
 module {
   // Unused loads go, volatile ones and atomics stay; a cycle of carried values that nothing reads goes.
   // CHECK-LABEL: tt.func public @dead

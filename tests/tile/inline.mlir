@@ -1,4 +1,4 @@
-// RUN: %tm-opt inline --locs < %s | filecheck %s
+// RUN: tm-opt inline --locs < %s | filecheck %s
 // Bodies of callees, called twice and nested, within a loop and a combine region; early returns of a
 // callee become scf.if; noinline is no reason to keep a call; locations name callee and caller.
 

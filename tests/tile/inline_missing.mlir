@@ -1,4 +1,4 @@
-// RUN: not %tm-opt inline < %s 2>&1 | filecheck %s
+// RUN: not tm-opt inline < %s 2>&1 | filecheck %s
 // CHECK: error TM2006: call of 'elsewhere'
 module {
   tt.func public @kernel(%n: i32) {

@@ -1,4 +1,4 @@
-// RUN: %tm-opt licm < %s | filecheck %s
+// RUN: tm-opt licm < %s | filecheck %s
 module {
   // CHECK-LABEL: tt.func public @hoist
   // CHECK: %[[A:.*]] = arith.addi %arg1, %arg2 : i32

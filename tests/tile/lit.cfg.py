@@ -10,5 +10,5 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(tempfile.gettempdir(), "tm-lit-tile")
-config.substitutions.append(("%tm-opt", lit_config.params.get("tm_opt", "tm-opt")))
-config.environment["PATH"] = os.environ["PATH"]
+folder = os.path.dirname(lit_config.params.get("tm_opt", ""))
+config.environment["PATH"] = os.pathsep.join([folder, os.environ["PATH"]])

@@ -1,4 +1,4 @@
-// RUN: %tm-opt structure,canonicalize < %s | filecheck %s
+// RUN: tm-opt structure,canonicalize < %s | filecheck %s
 // A return under a nested condition: what follows runs under a flag, and appears once.
 
 // CHECK-LABEL: tt.func public @nested
