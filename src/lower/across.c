@@ -143,7 +143,7 @@ slots across_slots(const across *r) {
 }
 
 u32 across_chunk(lower *L, const across *r, const slots *s, u32 n) {
-    u32 limit = L->run->target.threadgroup_bytes ? L->run->target.threadgroup_bytes : 32768, bytes = 0;
+    u32 limit = threadgroup_limit(L), bytes = 0;
     for (u32 i = 0; i < r->n; i++)
         bytes += ir_type_bytes(memory_type(L, r->v[i][0]->type));
     while (n && (u64)bytes * n << (s->bits + s->axis_bits) > limit)

@@ -132,8 +132,13 @@ static void fit(image *im, const layout *src, const layout *dst, u32 limit) {
         set_stride(im, false);
 }
 
+u32 threadgroup_limit(const lower *L) {
+    u32 bytes = L->run->target.threadgroup_bytes;
+    return bytes ? bytes : DEFAULT_LIMIT;
+}
+
 static image choose_image(lower *L, const layout *src, const layout *dst, const ir_type *elem) {
-    u32 limit = L->run->target.threadgroup_bytes ? L->run->target.threadgroup_bytes : DEFAULT_LIMIT;
+    u32 limit = threadgroup_limit(L);
     image best = {0};
     u32 best_score = 0;
     for (u32 k = 0; k < src->rank; k++) {
@@ -423,4 +428,21 @@ tensor *exchange(lower *L, tensor *src, const layout *to, bool as_matrices) {
     }
     tensor_here(L, dst);
     return dst;
+}
+
+/* The tensor in row-major order without padding. */
+ir_value *publish(lower *L, tensor *src) {
+    image im = image_along(src->l, src->l->rank - 1u, memory_type(L, src->elem));
+    set_stride(&im, false);
+    side from = see(&im, src->l);
+    tensor_need_scalars(L, src);
+    round_walk write = {.L = L, .im = &im, .s = &from, .t = src, .skip = vector_mask(&from),
+                        .width = from.width};
+    ir_value *owner = owner_of(L, src->l), *alloc = make_alloc(L, im.elem, image_elems(&im));
+    write.p = point(L, &im, alloc, &from.lw);
+    ir_op *guard = owner ? if_open(L, owner, 0, NULL) : NULL;
+    write_round(&write, 0);
+    if (guard)
+        if_close(L, guard);
+    return alloc;
 }

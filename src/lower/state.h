@@ -113,8 +113,12 @@ tm_status refuse(lower *L, const ir_op *op);
 
 /* convert.c, exchange.c */
 tensor *convert(lower *L, tensor *t, const layout *to, bool as_matrices);
-/* Through threadgroup memory; `owner` overrides who writes when it is not NULL. */
+/* Through threadgroup memory, also where the layouts are equal and only owners hold the values. */
 tensor *exchange(lower *L, tensor *t, const layout *to, bool as_matrices);
+/* Puts a tensor into threadgroup memory in row-major order (i1 as i8, pointers as i64); it must fit
+ * threadgroup_limit. Returns the pointer to its first element. */
+ir_value *publish(lower *L, tensor *t);
+u32 threadgroup_limit(const lower *L);
 ir_value *make_alloc(lower *L, const ir_type *elem, u32 count); /* ptr<elem, 3> */
 
 /* control.c */
@@ -123,5 +127,5 @@ bool is_matrix_value(lower *L, const ir_value *v); /* will be held as matrices *
 lower_fn lower_shape, lower_splat, lower_make_range, lower_broadcast, lower_join, lower_split,
     lower_constant, lower_poison, lower_unsplat;
 lower_fn lower_load, lower_store, lower_atomic_rmw, lower_atomic_cas;
-lower_fn lower_reduce, lower_scan, lower_dot, lower_convert;
+lower_fn lower_reduce, lower_scan, lower_gather, lower_histogram, lower_dot, lower_convert;
 lower_fn lower_for, lower_if, lower_while, lower_return, lower_barrier;

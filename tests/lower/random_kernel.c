@@ -417,6 +417,37 @@ static void step_scan(gen *g) {
     add(g, ir_result(op, n - 1));
 }
 
+static void step_gather(gen *g) {
+    ir_value *v = pick(g);
+    u32 rank = v->type->rank, axis = below(g, rank);
+    i64 shape[4];
+    memcpy(shape, v->type->shape, sizeof *shape * rank);
+    shape[axis] = (i64)1 << below(g, 5);
+    if (ir_numel(v->type) * ir_type_bytes(v->type->elem) > 2048)
+        return;
+    layout l = some_layout(g, rank, shape);
+    bool narrow = below(g, 2) && v->type->shape[axis] <= 128;
+    ir_value *index = load(g, rank, shape, narrow ? g->i8 : g->i32, &l);
+    index = ir_binary(&g->b, IR_arith_andi, index, constant(g, index->type, v->type->shape[axis] - 1));
+    ir_value *r = ir_build1(&g->b, IR_tt_gather, ir_type_with_elem(g->m, index->type, v->type->elem), 2,
+                            (ir_value *[]){v, index});
+    ir_attr_set(g->m, r->op, "axis", ir_attr_i32(g->m, axis));
+    add(g, r);
+}
+
+static void step_histogram(gen *g) {
+    ir_value *v = pick(g), *in[2] = {v};
+    if (v->type->rank != 1 || (v->type->elem != g->i32 && v->type->elem != g->i8))
+        return;
+    u32 n = 1;
+    if (below(g, 2))
+        in[n++] = ir_compare(&g->b, IR_arith_cmpi, 2, flat_index(g, 1, v->type->shape, layout_of(v)),
+                             splat(g, g->n, ir_type_with_elem(g->m, v->type, g->i32)));
+    i64 bins = (i64)1 << below(g, 7);
+    layout l = some_layout(g, 1, &bins);
+    add(g, ir_build1(&g->b, IR_tt_histogram, tensor_of(g, 1, &bins, g->i32, &l), n, in));
+}
+
 /* for: a sum, an accumulating dot and a moving pointer are carried. */
 static void step_loop(gen *g) {
     ir_value *v = pick(g);
@@ -588,7 +619,7 @@ ir_op *random_kernel(ir_module *m, random_source *r, u32 warp_bits, u32 steps) {
     typedef void step(gen *);
     step *const all[] = {step_load,   step_convert, step_convert, step_elementwise, step_trans, step_reshape,
                          step_join,   step_reduce,  step_reduce,  step_dot,         step_loop,  step_if,
-                         step_while,  step_atomic,  step_scan};
+                         step_while,  step_atomic,  step_scan,        step_gather, step_histogram};
     step_load(&g);
     for (u32 i = 0; i < steps; i++)
         all[below(&g, COUNT_OF(all))](&g);

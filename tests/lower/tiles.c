@@ -131,6 +131,26 @@ static void run_scan(tiles *t, const ir_op *op) {
         }
 }
 
+static void run_gather(tiles *t, const ir_op *op) {
+    const ir_value *r = ir_result(op, 0), *src = ir_operand(op, 0), *index = ir_operand(op, 1);
+    u64 *out = define(t, r);
+    for (i64 i = 0; i < ir_numel(r->type); i++) {
+        i64 c[LAYOUT_MAX_RANK];
+        unflatten(r->type, i, c);
+        c[ir_attr_get_int(op, "axis", 0)] = scalar_signed(index->type->elem, at(t, index, i));
+        out[i] = at(t, src, flatten(src->type, c));
+    }
+}
+
+static void run_histogram(tiles *t, const ir_op *op) {
+    const ir_value *r = ir_result(op, 0), *src = ir_operand(op, 0);
+    u64 *out = define(t, r);
+    for (i64 i = 0; i < ir_numel(src->type); i++)
+        if ((op->n_operands < 2 || at(t, ir_operand(op, 1), i)) &&
+            at(t, src, i) < (u64)ir_numel(r->type))
+            out[at(t, src, i)]++;
+}
+
 static double number(const ir_type *t, u64 bits) {
     return t->kind == IR_FLOAT ? ir_float_decode(t->float_kind, bits) : (double)scalar_signed(t, bits);
 }
@@ -267,6 +287,8 @@ static void run_op(tiles *t, const ir_op *op) {
     case IR_tt_split: run_pair(t, op); break;
     case IR_tt_reduce: run_reduce(t, op); break;
     case IR_tt_scan: run_scan(t, op); break;
+    case IR_tt_gather: run_gather(t, op); break;
+    case IR_tt_histogram: run_histogram(t, op); break;
     case IR_tt_dot: run_dot(t, op); break;
     case IR_tt_load:
     case IR_tt_store:
