@@ -2,7 +2,7 @@
 /* Text forms as data: a small language that the parser reads along and the printer writes out.
  * Everything stands for itself except
  *   $0..$9     that operand                 $*n   all operands from n on
- *   $< $>      first, second half of the operands after operand 0
+ *   $< $>      first, second half of the operands after operand 0; they are i32, i64
  *   $A         the attribute dictionary without what the form names
  *   $t0..$t9   type of that operand         $r0   type of that result
  *   $T $R      types of all operands, results

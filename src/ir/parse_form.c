@@ -193,21 +193,27 @@ static tm_status read_function_types(form_state *f) {
     return read_result_types(f->r, &f->s->results);
 }
 
+static void type_refs(form_state *f, u32 from, const ir_type *t) {
+    for (u32 i = from; i < f->s->types.count; i++)
+        f->s->types.at[i] = t;
+}
+
 static tm_status read_directive(form_state *f) {
     char c = *f->form++;
     if (is_digit(c))
         return put_ref(f, (u32)(c - '0'));
     switch (c) {
     case '*': return put_refs(f, (u32)(*f->form++ - '0'));
-    case '<': {
+    case '<':
         TRY(put_refs(f, 1));
         f->halves = f->s->refs.count - 1;
+        type_refs(f, 1, ir_type_int(f->r->m, 32));
         return 0;
-    }
     case '>': {
         read_space(f->r);
         const char *at = f->r->at;
         TRY(put_refs(f, 1 + f->halves));
+        type_refs(f, 1 + f->halves, ir_type_int(f->r->m, 64));
         return count_types(f, at, f->s->refs.count - 1 - f->halves, f->halves);
     }
     case 'A': return read_peek(f->r, '{') ? read_dict(f->r, &f->s->attrs) : 0;

@@ -170,9 +170,10 @@ tm_status read_string(reader *r, const char **out, u32 *len) {
     for (p = r->at; *p != '"';) {
         if (*p == 0 || *p == '\n')
             return read_fail(r, open, TM1012);
+        const char *at = p;
         int c = (u8)*p++;
         if (c == '\\' && (c = escape(&p)) < 0)
-            return read_fail(r, p - 2, TM1013);
+            return read_fail(r, at, TM1013);
         VEC_PUSH(r->keep, &r->text, (char)c);
     }
     VEC_PUSH(r->keep, &r->text, 0);

@@ -65,9 +65,9 @@ static tm_status check_block(verifier *v, const ir_op *parent, u32 region, const
     const ir_op *end = b->last;
     if (module || parent->code == IR_unknown)
         return 0;
-    if (!end || !(ir_has_trait(end, IR_TERMINATOR) || end->code == IR_unknown))
+    if (!end || !ir_has_trait(end, IR_TERMINATOR))
         return ir_error(v->m, end ? end : parent, TM1102);
-    if (end->code != IR_unknown && !may_end(parent, region, end))
+    if (!may_end(parent, region, end))
         return ir_error(v->m, end, TM1103, ir_code_name(end), ir_code_name(parent));
     for (u32 i = 0; i < end->n_succs; i++) {
         const ir_succ *s = &end->succs[i];

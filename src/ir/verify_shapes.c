@@ -277,9 +277,12 @@ static tm_status check_dot_scaled(ir_module *m, const ir_op *op) {
 static tm_status check_make_descriptor(ir_module *m, const ir_op *op) {
     if (op->n_operands < 3 || op->n_operands % 2 == 0)
         return ir_error(m, op, TM1101, 3, "operands", (int)op->n_operands);
-    return in(op, 0)->kind == IR_PTR && out(op, 0)->kind == IR_TENSORDESC
-               ? 0
-               : wrong(m, op, "a pointer gives a descriptor");
+    if (in(op, 0)->kind != IR_PTR || out(op, 0)->kind != IR_TENSORDESC)
+        return wrong(m, op, "a pointer gives a descriptor");
+    for (u32 i = 1; i < op->n_operands; i++)
+        if (!ir_is_int(in(op, i), i <= op->n_operands / 2u ? 32 : 64))
+            return wrong(m, op, "the shape is i32, the strides are i64");
+    return 0;
 }
 
 /* desc, [src,] i32 indices */
