@@ -2,7 +2,8 @@
 /* What each op does to facts. Every rule chooses the contiguity of its result first and then takes the
  * operands' divisibility at the starts of runs of that length. Rules for division, remainder and
  * shifts use that values counting up from a multiple of r keep the same quotient by r for r steps; for
- * signed division this needs non-negative values. */
+ * signed division this needs a dividend that is not negative (the divisor's sign does not matter).
+ * Scalars divided by scalars are program ids and counts: counts are taken to be positive. */
 #include "tile/axis.h"
 #include "tile/edit.h"
 
@@ -172,17 +173,20 @@ static fact binary(const axis_table *t, const ir_op *op) {
     case IR_arith_subi: add_rule(&f, x, y, true, 1); break;
     case IR_tt_addptr: add_rule(&f, x, y, false, f.i.step); break;
     case IR_arith_muli: mul_rule(&f, x, y); f.nonneg = nonneg; break;
-    case IR_arith_divsi: quotient_rule(&f, x, y, nonneg, k); f.nonneg = nonneg; break;
+    case IR_arith_divsi:
+        quotient_rule(&f, x, y, fx->nonneg, k);
+        f.nonneg = nonneg || (fx->nonneg && !y->constant && !ir_is_tensor(ir_result(op, 0)->type));
+        break;
     case IR_arith_divui: quotient_rule(&f, x, y, true, k); f.nonneg = nonneg; break;
-    case IR_arith_remsi: remainder_rule(&f, x, y, nonneg); f.nonneg = fx->nonneg; break;
+    case IR_arith_remsi: remainder_rule(&f, x, y, fx->nonneg); f.nonneg = fx->nonneg; break;
     case IR_arith_remui: remainder_rule(&f, x, y, true); f.nonneg = nonneg; break;
     case IR_arith_andi: and_rule(&f, x, y); f.nonneg = fx->nonneg || fy->nonneg; break;
     case IR_arith_ori:
     case IR_arith_xori:
     case IR_arith_minsi:
     case IR_arith_minui:
-    case IR_arith_maxsi:
     case IR_arith_maxui: either_rule(&f, x, y); f.nonneg = nonneg; break;
+    case IR_arith_maxsi: either_rule(&f, x, y); f.nonneg = fx->nonneg || fy->nonneg; break;
     case IR_arith_shli:
     case IR_arith_shrsi:
     case IR_arith_shrui:
@@ -335,7 +339,7 @@ static fact int_cast(const axis_table *t, const ir_op *op) {
         return any_elementwise(t, op);
     fact f = *x;
     f.i.constant = x->i.constant && (op->code == IR_arith_extsi || x->i.value >= 0);
-    f.nonneg = x->nonneg && op->code != IR_arith_trunci;
+    f.nonneg = op->code == IR_arith_extui || (x->nonneg && op->code != IR_arith_trunci);
     if (op->code == IR_arith_trunci && f.i.constant) {
         u32 w = ir_elem(to)->width;
         f.i.constant = w >= 64 || (x->i.value >> (w - 1)) == 0;

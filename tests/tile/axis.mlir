@@ -24,4 +24,33 @@ module {
     %8 = arith.remsi %r, %6 {tt.contiguity = dense<8> : tensor<1xi32>, tt.divisibility = dense<32> : tensor<1xi32>, tt.constancy = dense<4> : tensor<1xi32>} : tensor<64xi32>
     tt.return
   }
+  // Grouped program ids of a matrix product: columns wrap around at n, which 16 divides.
+  // CHECK: arith.remsi#0: contiguity=1 divisibility=1
+  // CHECK: arith.remsi#0: contiguity=16 divisibility=16 constancy=1
+  // CHECK-NEXT: arith.cmpi#0: {{.*}} constancy=16
+  // CHECK: arith.divsi#0: {{.*}} constancy=32
+  // A dividend that may be negative: -4 .. -1 divided by 4 are -1, 0, 0, 0.
+  // CHECK: arith.divsi#0: {{.*}} constancy=1
+  // CHECK-NEXT: arith.shrsi#0: {{.*}} constancy=4
+  tt.func public @wrap(%n: i32 {tt.divisibility = 16 : i32}, %group: i32, %m: i32) {
+    %c64 = arith.constant 64 : i32
+    %pid = tt.get_program_id x : i32
+    %id = arith.remsi %pid, %group : i32
+    %col = arith.divsi %id, %m : i32
+    %start = arith.muli %col, %c64 : i32
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %s = tt.splat %start : i32 -> tensor<64xi32>
+    %offs = arith.addi %s, %r : tensor<64xi32>
+    %ns = tt.splat %n : i32 -> tensor<64xi32>
+    %w = arith.remsi %offs, %ns : tensor<64xi32>
+    %mask = arith.cmpi slt, %offs, %ns : tensor<64xi32>
+    %c32 = arith.constant dense<32> : tensor<64xi32>
+    %row = arith.divsi %offs, %c32 : tensor<64xi32>
+    %shift = arith.constant dense<4> : tensor<64xi32>
+    %two = arith.constant dense<2> : tensor<64xi32>
+    %back = arith.subi %r, %shift : tensor<64xi32>
+    %q = arith.divsi %back, %shift : tensor<64xi32>
+    %u = arith.shrsi %back, %two : tensor<64xi32>
+    tt.return
+  }
 }

@@ -300,6 +300,8 @@ static void eval_element(machine *k, ir_op *op, tensor_value *out, i64 i) {
         out->at[i] = op->code == IR_tt_join ? in[i % 2] : in[0];
     else
         out->ok &= fold_op(op, in, &out->at[i]);
+    if (op->code == IR_arith_divsi && !ir_is_tensor(ir_result(op, 0)->type))
+        out->ok &= in[1] > 0; /* the analysis takes scalar divisors for counts */
     out->at[i] = wrap(ir_result(op, 0)->type, out->at[i]);
     out->ok &= out->at[i] < LIMIT && out->at[i] > -LIMIT;
 }
