@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Which build of exec.c runs: the best one the host has, or the one TRITON_METAL_ISA names. */
+#include "vgpu/exec_isa.h"
+#include <stdlib.h>
+
+u64 vexec_flush(bool on);
+void vexec_restore(u64 old);
+u64 vexec_flush(bool on) { return flush_on(on); }
+void vexec_restore(u64 old) { flush_restore(old); }
+
+vexec_fn vexec_choose(const char **name) {
+    const struct { const char *name; vexec_fn fn; bool ok; } tiers[] = {
+#if defined(__x86_64__)
+        {"avx512", vexec_avx512,
+         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")},
+        {"avx2", vexec_avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+        {"base", vexec_base, true},
+#else
+        {"neon", vexec_base, true},
+#endif
+    };
+    const char *want = getenv("TRITON_METAL_ISA");
+    u32 pick = COUNT_OF(tiers);
+    for (u32 i = 0; i < COUNT_OF(tiers); i++)
+        if (tiers[i].ok && (pick == COUNT_OF(tiers) || (want && strcmp(want, tiers[i].name) == 0)))
+            pick = i;
+    if (name)
+        *name = tiers[pick].name;
+    return tiers[pick].fn;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches. A worker owns registers, thread and threadgroup memory and runs one threadgroup at a time;
+ * workers are kept with the kernel, so a launch allocates nothing once it is warm. Threadgroups start
+ * in order from one counter. The calling thread works alone at first: helper threads are only started
+ * for launches that turn out to be long. The error reported is that of the lowest threadgroup: all
+ * before it have started, and finish.
+ * A simdgroup runs until it ends or waits at a barrier; kernels without barriers, and threadgroups of
+ * one simdgroup, need one set of registers only. */
+#include "vgpu/code.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+u64 vexec_flush(bool on);
+void vexec_restore(u64 old);
+
+enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64 };
+
+typedef struct vworker {
+    struct vworker *next;
+    vseg *segs;
+    vctx *ctx;
+    u32 n_ctx;
+    u8 *tg;
+    size_t tg_room;
+} vworker;
+struct vpool {
+    pthread_mutex_t lock;
+    vworker *idle;
+};
+typedef struct launch {
+    const vgpu_kernel *k;
+    const tm_launch_params *p;
+    vexec_fn exec;
+    u64 total, *buffers;  /* per parameter: pointer, for BUFFER and THREADGROUP */
+    const vseg *segs;
+    u32 tg_bytes, n_simd, n_ctx, threads;
+    u64 next;             /* atomic */
+    u64 fault_group;      /* atomic; total when none */
+    pthread_mutex_t lock;
+    vfault fault;
+    bool out_of_memory;
+} launch;
+
+/* ---- Workers ------------------------------------------------------------------------------------------ */
+static void *aligned(size_t n) {
+    void *p = NULL;
+    return posix_memalign(&p, 64, n ? (n + 63) / 64 * 64 : 64) == 0 ? p : NULL;
+}
+static void ctx_release(vctx *c) {
+    free(c->wide);
+    free(c->scalar);
+    free(c->thread);
+}
+static void worker_free(vworker *w) {
+    for (u32 i = 0; i < w->n_ctx; i++)
+        ctx_release(&w->ctx[i]);
+    free(w->ctx);
+    free(w->segs);
+    free(w->tg);
+    free(w);
+}
+static bool worker_grow(const vgpu_kernel *k, vworker *w, u32 n_ctx, size_t tg_bytes) {
+    if (tg_bytes > w->tg_room || !w->tg) {
+        free(w->tg);
+        w->tg_room = tg_bytes;
+        w->tg = aligned(tg_bytes);
+        if (!w->tg)
+            return false;
+        for (size_t i = 0; i < tg_bytes / 4; i++) /* a NaN in f32, f16 and bf16 */
+            ((u32 *)w->tg)[i] = 0xFFFA5A5A;
+    }
+    if (n_ctx <= w->n_ctx)
+        return true;
+    vctx *now = realloc(w->ctx, n_ctx * sizeof *now);
+    if (!now)
+        return false;
+    w->ctx = now;
+    while (w->n_ctx < n_ctx) {
+        vctx *c = &w->ctx[w->n_ctx];
+        size_t wide = (size_t)k->n_wide * VGPU_SLOT, thread = (size_t)k->thread_bytes * VGPU_LANES;
+        memset(c, 0, sizeof *c);
+        c->k = k;
+        c->wide = aligned(wide);
+        c->scalar = aligned(k->n_scalar * sizeof(u64));
+        c->thread = aligned(thread);
+        w->n_ctx++;
+        if (!c->wide || !c->scalar || !c->thread)
+            return false;
+        memset(c->wide, 0, wide);
+        memset(c->thread, 0, thread);
+        memset(c->scalar, 0, k->n_scalar * sizeof(u64));
+        memcpy(c->scalar, k->scalar_consts, k->n_scalar_consts * sizeof(u64));
+    }
+    return true;
+}
+static vworker *worker_get(const launch *l) {
+    struct vpool *pool = l->k->pool;
+    pthread_mutex_lock(&pool->lock);
+    vworker *w = pool->idle;
+    if (w)
+        pool->idle = w->next;
+    pthread_mutex_unlock(&pool->lock);
+    if (!w) {
+        w = calloc(1, sizeof *w);
+        if (w)
+            w->segs = calloc(l->k->n_segs, sizeof(vseg));
+    }
+    if (!w || !w->segs || !worker_grow(l->k, w, l->n_ctx, l->tg_bytes)) {
+        if (w)
+            worker_free(w);
+        return NULL;
+    }
+    memcpy(w->segs, l->segs, l->k->n_segs * sizeof(vseg));
+    w->segs[SEG_THREADGROUP].host = (u8 *)((uintptr_t)w->tg - (uintptr_t)VGPU_BIAS);
+    for (u32 i = 0; i < w->n_ctx; i++)
+        w->ctx[i].segs = w->segs;
+    return w;
+}
+static void worker_put(const launch *l, vworker *w) {
+    struct vpool *pool = l->k->pool;
+    pthread_mutex_lock(&pool->lock);
+    w->next = pool->idle;
+    pool->idle = w;
+    pthread_mutex_unlock(&pool->lock);
+}
+bool vpool_new(vgpu_kernel *k) {
+    k->pool = calloc(1, sizeof *k->pool);
+    return k->pool && pthread_mutex_init(&k->pool->lock, NULL) == 0;
+}
+void vpool_free(vgpu_kernel *k) {
+    if (!k->pool)
+        return;
+    for (vworker *w = k->pool->idle, *next; w; w = next) {
+        next = w->next;
+        worker_free(w);
+    }
+    pthread_mutex_destroy(&k->pool->lock);
+    free(k->pool);
+}
+
+/* ---- One threadgroup ----------------------------------------------------------------------------------- */
+static u32 system_value(const launch *l, const vparam *p, const u32 at[3], u32 simd) {
+    const u32 *g = l->p->group, threads = g[0] * g[1] * g[2];
+    switch ((enum vsystem)p->system) {
+    case VSYS_TG_POS: return at[p->axis];
+    case VSYS_TG_COUNT: return l->p->grid[p->axis];
+    case VSYS_TG_SIZE: return g[p->axis];
+    case VSYS_GRID_SIZE: return l->p->grid[p->axis] * g[p->axis];
+    case VSYS_SG_INDEX: return simd;
+    case VSYS_SG_COUNT: return l->n_simd;
+    case VSYS_SG_SIZE: return VGPU_LANES;
+    case VSYS_QUAD_COUNT: return (threads + 3) / 4;
+    default: return 0;
+    }
+}
+static void lane_values(const launch *l, const vparam *p, const u32 at[3], u32 simd, u32 *out) {
+    const u32 *g = l->p->group;
+    for (u32 lane = 0; lane < VGPU_LANES; lane++) {
+        u32 t = simd * VGPU_LANES + lane;
+        u32 pos[3] = {t, 0, 0};
+        if (g[0] * g[1] * g[2] != g[0]) {
+            pos[0] = t % g[0];
+            pos[1] = t / g[0] % g[1];
+            pos[2] = t / g[0] / g[1];
+        }
+        switch ((enum vsystem)p->system) {
+        case VSYS_POS_IN_GRID: out[lane] = at[p->axis] * g[p->axis] + pos[p->axis]; break;
+        case VSYS_POS_IN_TG: out[lane] = pos[p->axis]; break;
+        case VSYS_INDEX_IN_TG: out[lane] = t; break;
+        case VSYS_LANE: out[lane] = lane; break;
+        case VSYS_QUAD_LANE: out[lane] = lane & 3; break;
+        case VSYS_QUAD_INDEX: out[lane] = t / 4; break;
+        default: out[lane] = 0;
+        }
+    }
+}
+static void ctx_start(const launch *l, vctx *c, const u32 at[3], u32 simd) {
+    const vgpu_kernel *k = l->k;
+    u32 threads = l->p->group[0] * l->p->group[1] * l->p->group[2], left = threads - simd * VGPU_LANES;
+    c->pc = 0;
+    c->mask = c->live = left >= VGPU_LANES ? ~0u : (1u << left) - 1;
+    c->rpc = VGPU_NO_BLOCK;
+    c->depth = 0;
+    c->index = simd;
+    c->done = false;
+    c->steps = l->p->max_steps ? l->p->max_steps : 1000000000;
+    c->fault.kind = VFAULT_NONE;
+    for (u32 i = 0; i < k->n_params; i++) {
+        const vparam *p = &k->params[i];
+        if (p->reg < 0)
+            continue;
+        if (p->kind == VPARAM_LANES)
+            lane_values(l, p, at, simd, (u32 *)(c->wide + (size_t)p->reg * VGPU_SLOT));
+        else
+            c->scalar[p->reg] = p->kind == VPARAM_SCALAR ? system_value(l, p, at, simd) : l->buffers[i];
+    }
+}
+static vfault *fault_at(vctx *c, u8 kind) {
+    c->fault.kind = kind;
+    c->fault.lanes = c->mask;
+    return &c->fault;
+}
+/* The rounds between barriers, when several simdgroups may wait for each other. */
+static vfault *run_rounds(const launch *l, vworker *w, const u32 at[3]) {
+    for (u32 s = 0; s < l->n_simd; s++)
+        ctx_start(l, &w->ctx[s], at, s);
+    for (;;) {
+        u32 done = 0;
+        vctx *waiting = NULL;
+        for (u32 s = 0; s < l->n_simd; s++) {
+            vctx *c = &w->ctx[s];
+            if (c->done) {
+                done++;
+                continue;
+            }
+            enum vstop stop = l->exec(c);
+            if (stop == VSTOP_FAULT)
+                return &c->fault;
+            c->done = stop == VSTOP_DONE;
+            done += c->done;
+            if (!c->done && waiting && waiting->barrier != c->barrier)
+                return fault_at(c, VFAULT_BARRIER_MISMATCH);
+            if (!c->done)
+                waiting = c;
+        }
+        if (done == l->n_simd)
+            return NULL;
+        if (done)
+            return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
+    }
+}
+static vfault *run_group(const launch *l, vworker *w, u64 number) {
+    u32 gx = l->p->grid[0], gy = l->p->grid[1];
+    u32 at[3] = {(u32)(number % gx), (u32)(number / gx % gy), (u32)(number / gx / gy)};
+    if (l->n_ctx > 1)
+        return run_rounds(l, w, at);
+    for (u32 s = 0; s < l->n_simd; s++) {
+        vctx *c = &w->ctx[0];
+        ctx_start(l, c, at, s);
+        enum vstop stop;
+        while ((stop = l->exec(c)) == VSTOP_BARRIER)
+            ;
+        if (stop == VSTOP_FAULT)
+            return &c->fault;
+    }
+    return NULL;
+}
+
+/* ---- Many --------------------------------------------------------------------------------------------- */
+static u64 now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+static void work(launch *l, bool may_stop, bool *stopped) {
+    u64 begin = may_stop ? now_ns() : 0;
+    vworker *w = worker_get(l);
+    if (!w) {
+        __atomic_store_n(&l->out_of_memory, true, __ATOMIC_RELAXED);
+        return;
+    }
+    u64 flags = vexec_flush(l->k->flush);
+    for (;;) {
+        u64 g = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
+        if (g >= l->total || g > __atomic_load_n(&l->fault_group, __ATOMIC_RELAXED))
+            break;
+        vfault *f = run_group(l, w, g);
+        if (f) {
+            pthread_mutex_lock(&l->lock);
+            if (g < l->fault_group) {
+                __atomic_store_n(&l->fault_group, g, __ATOMIC_RELAXED);
+                l->fault = *f;
+                for (u32 i = 0; i < w->n_ctx; i++)
+                    if (&w->ctx[i].fault == f)
+                        l->fault.simdgroup = w->ctx[i].index;
+            }
+            pthread_mutex_unlock(&l->lock);
+        }
+        if (may_stop && l->total - g > 2 && now_ns() - begin > HELPERS_AFTER_NS) {
+            *stopped = true;
+            break;
+        }
+    }
+    vexec_restore(flags);
+    worker_put(l, w);
+}
+static void *helper(void *data) {
+    bool stopped;
+    work(data, false, &stopped);
+    return NULL;
+}
+static void run_all(launch *l) {
+    bool stopped = false;
+    work(l, l->threads > 1 && l->total > 1, &stopped);
+    if (!stopped)
+        return;
+    pthread_t ids[MAX_THREADS];
+    u32 n = 0, want = (u32)MIN(l->threads - 1, l->total - 1);
+    for (; n < want && n < MAX_THREADS; n++)
+        if (pthread_create(&ids[n], NULL, helper, l) != 0)
+            break;
+    work(l, false, &stopped);
+    for (u32 i = 0; i < n; i++)
+        pthread_join(ids[i], NULL);
+}
+
+/* ---- Arguments ------------------------------------------------------------------------------------------ */
+static const u8 zero_bytes[4096];
+static const tm_arg *arg_of(const tm_launch_params *p, const vparam *v) {
+    for (u32 i = 0; i < p->n_args; i++) {
+        const tm_arg *a = &p->args[i];
+        if (a->index == v->location && (a->kind == TM_ARG_THREADGROUP) == (v->kind == VPARAM_THREADGROUP) &&
+            a->kind != TM_ARG_UNBOUND)
+            return a;
+    }
+    return NULL;
+}
+static void bind(launch *l, vseg *segs) {
+    const vgpu_kernel *k = l->k;
+    segs[SEG_CONST] = (vseg){(u8 *)((uintptr_t)k->const_data - (uintptr_t)VGPU_BIAS), VGPU_BIAS,
+                             k->const_size, !k->const_writable, false};
+    for (u32 i = 0; i < k->n_params; i++) {
+        const vparam *v = &k->params[i];
+        if (v->kind != VPARAM_BUFFER && v->kind != VPARAM_THREADGROUP)
+            continue;
+        const tm_arg *a = arg_of(l->p, v);
+        if (v->kind == VPARAM_THREADGROUP) {
+            l->buffers[i] = VGPU_PTR(SEG_THREADGROUP, l->tg_bytes);
+            l->tg_bytes += a ? (u32)align_up(MIN(a->size, 1u << 24), 16) : 0;
+            continue;
+        }
+        vseg *s = &segs[v->seg];
+        l->buffers[i] = VGPU_PTR(v->seg, 0);
+        if (a) {
+            bool bytes = a->kind == TM_ARG_BYTES;
+            u64 before = bytes ? 0 : MIN(a->before, VGPU_BIAS / 2);
+            *s = (vseg){(u8 *)((uintptr_t)a->data - (uintptr_t)VGPU_BIAS), VGPU_BIAS - before,
+                        MIN(a->size, VGPU_BIAS) + before, bytes || !v->writes, a->data == NULL};
+            if (!a->data)
+                s->size = 0;
+        } else if (v->gated) { /* Apple's kernels read these before they know (rules F1) */
+            *s = (vseg){(u8 *)((uintptr_t)zero_bytes - (uintptr_t)VGPU_BIAS), VGPU_BIAS,
+                        sizeof zero_bytes, true, false};
+        } else {
+            *s = (vseg){.unbound = true};
+        }
+    }
+    segs[SEG_THREADGROUP] = (vseg){NULL, VGPU_BIAS, l->tg_bytes, false, false};
+}
+static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p) {
+    u64 threads = 1;
+    for (u32 i = 0; i < 3; i++) {
+        if (p->group[i] == 0 || p->group[i] > 1024)
+            return "a threadgroup has from 1 to 1024 threads";
+        threads *= p->group[i];
+    }
+    if (threads > 1024)
+        return "a threadgroup has from 1 to 1024 threads";
+    if (k->max_threads && threads > k->max_threads)
+        return "the threadgroup is larger than the kernel was compiled for";
+    return NULL;
+}
+tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
+    vseg small_segs[40] = {0};
+    u64 small_buffers[64];
+    const char *wrong = check_params(k, p);
+    if (wrong)
+        return diag_at(ctx, NULL, TM5001, k->name, wrong);
+    launch l = {.k = k, .p = p, .exec = vexec_choose(NULL), .lock = PTHREAD_MUTEX_INITIALIZER};
+    l.total = (u64)p->grid[0] * p->grid[1] * p->grid[2];
+    if (!l.total)
+        return 0;
+    vseg *segs = k->n_segs <= 40 ? small_segs : calloc(k->n_segs, sizeof *segs);
+    l.buffers = k->n_params <= 64 ? small_buffers : calloc(k->n_params, sizeof(u64));
+    tm_status status = 0;
+    if (!segs || !l.buffers) {
+        status = diag_at(ctx, NULL, TM9002, "launch");
+        goto out;
+    }
+    l.segs = segs;
+    l.fault_group = l.total;
+    l.tg_bytes = k->tg_bytes;
+    l.n_simd = (p->group[0] * p->group[1] * p->group[2] + VGPU_LANES - 1) / VGPU_LANES;
+    l.n_ctx = k->n_barriers ? l.n_simd : 1;
+    l.threads = p->threads ? p->threads : (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    l.threads = MIN(l.threads, MAX_THREADS);
+    bind(&l, segs);
+    run_all(&l);
+    if (l.out_of_memory)
+        status = diag_at(ctx, NULL, TM9002, "launch");
+    else if (l.fault_group < l.total) {
+        u64 g = l.fault_group;
+        u32 at[3] = {(u32)(g % p->grid[0]), (u32)(g / p->grid[0] % p->grid[1]),
+                     (u32)(g / p->grid[0] / p->grid[1])};
+        status = vgpu_report(ctx, k, segs, &l.fault, at);
+    }
+out:
+    if (segs != small_segs)
+        free(segs);
+    if (l.buffers != small_buffers)
+        free(l.buffers);
+    return status;
+}
