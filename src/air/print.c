@@ -66,10 +66,10 @@ static void print_global(air_printer *p, const air_global *g) {
     if (g->ext_init)
         text_puts(out, "externally_initialized ");
     text_puts(out, g->constant ? "constant " : "global ");
-    print_type(p, g->value_type);
+    print_air_type(p, g->value_type);
     if (g->init) {
         text_putc(out, ' ');
-        print_value(p, g->init);
+        print_air_value(p, g->init);
     }
     print_section(p, ", ", g->section);
     if (g->align)
@@ -86,11 +86,11 @@ static void print_params(air_printer *p, const air_func *f) {
     for (u32 i = 0; i < f->n_args; i++) {
         if (i)
             text_puts(out, ", ");
-        print_type(p, f->args[i].type);
+        print_air_type(p, f->args[i].type);
         print_attrs(p, out, f->attrs, SLOT_FIRST_PARAM + i, " ", "");
         if (f->first) {
             text_putc(out, ' ');
-            print_value(p, &f->args[i]);
+            print_air_value(p, &f->args[i]);
         }
     }
     if (f->func_type->vararg)
@@ -112,7 +112,7 @@ static void print_header(air_printer *p, const air_func *f) {
     if (f->cc)
         text_printf(out, f->cc == 8 ? "fastcc " : f->cc == 9 ? "coldcc " : "cc%u ", f->cc);
     print_attrs(p, out, f->attrs, SLOT_RETURN, "", " ");
-    print_type(p, f->func_type->elem);
+    print_air_type(p, f->func_type->elem);
     text_putc(out, ' ');
     print_name(out, '@', f->v.name);
     print_params(p, f);
@@ -253,7 +253,7 @@ static void print_structs(air_printer *p) {
     if (p->structs.count)
         text_putc(p->out, '\n');
     for (u32 i = 0; i < p->structs.count; i++) {
-        print_type(p, p->structs.at[i]);
+        print_air_type(p, p->structs.at[i]);
         text_puts(p->out, " = type ");
         print_struct_body(p, p->structs.at[i]);
         text_putc(p->out, '\n');

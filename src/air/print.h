@@ -28,9 +28,9 @@ void print_number_function(air_printer *p, air_func *f);
 /* print_value.c */
 void print_escaped(text *out, const char *s, size_t len);
 void print_name(text *out, char sigil, const char *name);
-void print_type(air_printer *p, const air_type *t);
+void print_air_type(air_printer *p, const air_type *t);
 void print_struct_body(air_printer *p, const air_type *t);
-void print_value(air_printer *p, const air_value *v); /* without type */
+void print_air_value(air_printer *p, const air_value *v); /* without type */
 void print_typed(air_printer *p, const air_value *v);
 void print_md_operand(air_printer *p, const air_md *md);
 void print_md_kind(air_printer *p, u32 kind);

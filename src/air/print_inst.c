@@ -92,12 +92,12 @@ static void print_typed_list(air_printer *p, const air_inst *i, u32 from) {
 /* A list of small integers, the constants of a vector of i32. */
 static void print_mask(air_printer *p, const air_value *mask) {
     text_puts(p->out, ", ");
-    print_type(p, mask->type);
+    print_air_type(p, mask->type);
     text_putc(p->out, ' ');
     if (as_const(mask)->kind == AIR_C_POISON)
         text_puts(p->out, "undef");
     else
-        print_value(p, mask);
+        print_air_value(p, mask);
 }
 
 static void print_alloca(air_printer *p, const air_inst *i) {
@@ -106,7 +106,7 @@ static void print_alloca(air_printer *p, const air_inst *i) {
         text_puts(p->out, "inalloca ");
     if (i->flags & AIR_SWIFTERROR)
         text_puts(p->out, "swifterror ");
-    print_type(p, i->aux);
+    print_air_type(p, i->aux);
     const air_const *n = as_const(i->ops[0]);
     bool one = n && n->kind == AIR_C_INT && n->wide == 1 && n->v.type->bits == 32;
     if (!one) {
@@ -130,17 +130,17 @@ static void print_call(air_printer *p, const air_inst *i) {
     text_putc(out, ' ');
     print_cc(p, i->cc);
     print_attrs(p, out, i->attrs, SLOT_RETURN, "", " ");
-    print_type(p, i->aux->vararg ? i->aux : i->aux->elem);
+    print_air_type(p, i->aux->vararg ? i->aux : i->aux->elem);
     text_putc(out, ' ');
-    print_value(p, i->ops[0]);
+    print_air_value(p, i->ops[0]);
     text_putc(out, '(');
     for (u32 k = 1; k < i->n_ops; k++) {
         if (k > 1)
             text_puts(out, ", ");
-        print_type(p, i->ops[k]->type);
+        print_air_type(p, i->ops[k]->type);
         print_attrs(p, out, i->attrs, SLOT_FIRST_PARAM + k - 1, " ", "");
         text_putc(out, ' ');
-        print_value(p, i->ops[k]);
+        print_air_value(p, i->ops[k]);
     }
     text_putc(out, ')');
     u32 slot = print_attr_slot(p, i->attrs);
@@ -150,10 +150,10 @@ static void print_call(air_printer *p, const air_inst *i) {
 
 static void print_phi(air_printer *p, const air_inst *i) {
     text_putc(p->out, ' ');
-    print_type(p, i->v.type);
+    print_air_type(p, i->v.type);
     for (u32 k = 0; k < i->n_ops; k++) {
         text_puts(p->out, k ? ", [ " : " [ ");
-        print_value(p, i->ops[k]);
+        print_air_value(p, i->ops[k]);
         text_puts(p->out, ", ");
         print_block_ref(p, i->blocks[k]);
         text_puts(p->out, " ]");
@@ -186,13 +186,13 @@ static void print_operands(air_printer *p, const air_inst *i) {
         print_typed(p, i->ops[0]);
         if (i->n_ops > 1) {
             text_puts(out, ", ");
-            print_value(p, i->ops[1]);
+            print_air_value(p, i->ops[1]);
         }
         return;
     case AIR_CAST:
         print_typed_list(p, i, 0);
         text_puts(out, " to ");
-        print_type(p, i->v.type);
+        print_air_type(p, i->v.type);
         return;
     case AIR_SELECT:
     case AIR_EXTRACTELT:
@@ -212,13 +212,13 @@ static void print_operands(air_printer *p, const air_inst *i) {
         return;
     case AIR_GEP:
         text_putc(out, ' ');
-        print_type(p, i->aux);
+        print_air_type(p, i->aux);
         text_putc(out, ',');
         print_typed_list(p, i, 0);
         return;
     case AIR_LOAD:
         text_putc(out, ' ');
-        print_type(p, i->v.type);
+        print_air_type(p, i->v.type);
         text_putc(out, ',');
         print_typed_list(p, i, 0);
         print_align(p, i->align);
@@ -258,7 +258,7 @@ static void print_operands(air_printer *p, const air_inst *i) {
 void print_inst(air_printer *p, const air_inst *i) {
     text_puts(p->out, "  ");
     if (i->v.type->kind != AIR_VOID) {
-        print_value(p, &i->v);
+        print_air_value(p, &i->v);
         text_puts(p->out, " = ");
     }
     if (i->op == AIR_CALL)

@@ -38,7 +38,7 @@ void print_struct_body(air_printer *p, const air_type *t) {
     text_puts(out, t->packed ? "<{" : "{");
     for (u32 i = 0; i < t->n_fields; i++) {
         text_puts(out, i ? ", " : " ");
-        print_type(p, t->fields[i]);
+        print_air_type(p, t->fields[i]);
     }
     text_puts(out, t->n_fields ? " }" : "}");
     if (t->packed)
@@ -46,19 +46,19 @@ void print_struct_body(air_printer *p, const air_type *t) {
 }
 
 static void print_func_type(air_printer *p, const air_type *t) {
-    print_type(p, t->elem);
+    print_air_type(p, t->elem);
     text_puts(p->out, " (");
     for (u32 i = 0; i < t->n_fields; i++) {
         if (i)
             text_puts(p->out, ", ");
-        print_type(p, t->fields[i]);
+        print_air_type(p, t->fields[i]);
     }
     if (t->vararg)
         text_puts(p->out, t->n_fields ? ", ..." : "...");
     text_putc(p->out, ')');
 }
 
-void print_type(air_printer *p, const air_type *t) {
+void print_air_type(air_printer *p, const air_type *t) {
     static const char *const simple[] = {
         [AIR_VOID] = "void", [AIR_LABEL] = "label", [AIR_METADATA] = "metadata",
         [AIR_HALF] = "half", [AIR_BFLOAT] = "bfloat", [AIR_FLOAT] = "float", [AIR_DOUBLE] = "double",
@@ -74,7 +74,7 @@ void print_type(air_printer *p, const air_type *t) {
     case AIR_DOUBLE: text_puts(out, simple[t->kind]); return;
     case AIR_INT: text_printf(out, "i%u", t->bits); return;
     case AIR_PTR:
-        print_type(p, t->elem);
+        print_air_type(p, t->elem);
         if (t->space)
             text_printf(out, " addrspace(%u)", t->space);
         text_putc(out, '*');
@@ -82,7 +82,7 @@ void print_type(air_printer *p, const air_type *t) {
     case AIR_ARRAY:
     case AIR_VECTOR:
         text_printf(out, "%c%llu x ", t->kind == AIR_ARRAY ? '[' : '<', (unsigned long long)t->count);
-        print_type(p, t->elem);
+        print_air_type(p, t->elem);
         text_putc(out, t->kind == AIR_ARRAY ? ']' : '>');
         return;
     case AIR_STRUCT:
@@ -165,7 +165,7 @@ static void print_data(air_printer *p, const air_const *c) {
             value |= (u64)c->data[at + b] << (8 * b);
         if (at)
             text_puts(p->out, ", ");
-        print_type(p, e);
+        print_air_type(p, e);
         text_putc(p->out, ' ');
         print_number(p->out, e, value);
     }
@@ -219,12 +219,12 @@ static void print_const(air_printer *p, const air_const *c) {
         text_printf(out, "%s (", print_cast_name(c->op));
         print_typed(p, c->elems[0]);
         text_puts(out, " to ");
-        print_type(p, c->v.type);
+        print_air_type(p, c->v.type);
         text_putc(out, ')');
         return;
     case AIR_C_GEP:
         text_printf(out, "getelementptr %s(", c->inbounds ? "inbounds " : "");
-        print_type(p, c->aux);
+        print_air_type(p, c->aux);
         text_puts(out, ", ");
         print_list(p, c);
         text_putc(out, ')');
@@ -232,7 +232,7 @@ static void print_const(air_printer *p, const air_const *c) {
     }
 }
 
-void print_value(air_printer *p, const air_value *v) {
+void print_air_value(air_printer *p, const air_value *v) {
     switch ((enum air_value_kind)v->kind) {
     case AIR_V_CONST: print_const(p, (const air_const *)v); return;
     case AIR_V_GLOBAL:
@@ -249,9 +249,9 @@ void print_value(air_printer *p, const air_value *v) {
 }
 
 void print_typed(air_printer *p, const air_value *v) {
-    print_type(p, v->type);
+    print_air_type(p, v->type);
     text_putc(p->out, ' ');
-    print_value(p, v);
+    print_air_value(p, v);
 }
 
 void print_md_operand(air_printer *p, const air_md *md) {
@@ -321,7 +321,7 @@ static void print_attr(air_printer *p, text *out, const air_attr *a, bool in_gro
         text *saved = p->out;
         p->out = out;
         text_putc(out, '(');
-        print_type(p, a->type);
+        print_air_type(p, a->type);
         text_putc(out, ')');
         p->out = saved;
     }
