@@ -4,6 +4,7 @@
 In a RUN line, %s is the file, %t a scratch file, tm-emit the tool given on the command line; a line
 passes when its last command does (as in lit: pipes, `not` inverts). FileCheck is the PyPI package.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -36,8 +37,9 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         files = sorted(folder.glob(sys.argv[3] if len(sys.argv) > 3 else "*.mlir"))
-        for path in files:
-            why = run_file(tool, path, scratch)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda path: run_file(tool, path, scratch), files))
+        for path, why in zip(files, results):
             if why:
                 failed += 1
                 print(f"FAIL {path.name}\n{why}")
