@@ -223,7 +223,8 @@ static const ir_type *read_func_type(reader *r) {
     }
     if (read_result_types(r, &types))
         return NULL;
-    return ir_type_func(r->m, n, types.at, types.count - n, types.at + n);
+    const ir_type **results = types.count > n ? types.at + n : NULL;
+    return ir_type_func(r->m, n, types.at, types.count - n, results);
 }
 
 /* i32, si8, ui64 */
