@@ -10,6 +10,7 @@
 #include "lower/lower.h"
 #include "random_kernel.h"
 #include "scalar.h"
+#include "tile/tile.h"
 
 enum { IN_AT = 1 << 12, OUT_AT = 1 << 16 };
 
@@ -42,18 +43,27 @@ static void check_seed(u64 seed, u32 *lowered) {
     pass_run run = {.ctx = ctx, .scratch = a};
     run.target.num_warps = 1u << warp_bits;
     run.target.threadgroup_bytes = random_below(&r, 3) ? 32768 : 2048;
-    if (pass_lower.run(&run, m) != 0) {
-        if (!is_refusal(ctx))
-            fail_msg("seed %llu: lower: %s", (unsigned long long)seed, first_message(ctx));
-    } else {
-        ++*lowered;
+    /* The clean-up that follows must change nothing either. */
+    const pass_info *const passes[] = {&pass_lower, &pass_canonicalize, &pass_cse, &pass_licm, &pass_dce,
+                                       NULL};
+    u8 *before = arena_dup(a, got, MEMORY_BYTES);
+    for (u32 k = 0; passes[k]; k++) {
+        if (passes[k]->run(&run, m) != 0) {
+            if (k || !is_refusal(ctx))
+                fail_msg("seed %llu: %s: %s", (unsigned long long)seed, passes[k]->name, first_message(ctx));
+            break;
+        }
+        *lowered += k == 0;
+        if (k && passes[k + 1])
+            continue;
+        memcpy(got, before, MEMORY_BYTES);
         error = run_threads(a, func, args, 1u << warp_bits, got);
         if (error)
-            fail_msg("seed %llu: threads: %s", (unsigned long long)seed, error);
+            fail_msg("seed %llu: after %s: %s", (unsigned long long)seed, passes[k]->name, error);
         for (u32 i = 0; i < DEVICE_BYTES; i++)
             if (want[i] != got[i])
-                fail_msg("seed %llu: byte %u of out is %u, not %u", (unsigned long long)seed, i - OUT_AT,
-                         got[i], want[i]);
+                fail_msg("seed %llu: after %s byte %u of out is %u, not %u", (unsigned long long)seed,
+                         passes[k]->name, i - OUT_AT, got[i], want[i]);
     }
     ir_module_free(m);
     arena_free(a);
