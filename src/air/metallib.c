@@ -23,6 +23,7 @@ typedef struct lib_reader {
     metallib *lib;
     u64 public_at, public_size, bitcode_at, bitcode_size;
     u64 reflection_at, reflection_size;
+    u64 constants_left; /* functions may share a list, but not to cost more than the file */
 } lib_reader;
 
 typedef struct tag {
@@ -85,6 +86,9 @@ static tm_status read_constants(lib_reader *r, cursor c, metallib_func *f) {
     u32 n = take_u16(&c);
     if (n > (c.end - c.at) / 5)
         return damaged(r, "a list of function constants is cut short", c.at);
+    if (n > r->constants_left)
+        return damaged(r, "the lists of function constants overlap", c.at);
+    r->constants_left -= n;
     metallib_constant *list = ARENA_ARRAY(r->ctx->arena, metallib_constant, n);
     for (u32 i = 0; i < n; i++) {
         list[i].name = take_name(&c);
@@ -256,7 +260,8 @@ static tm_status read_header(lib_reader *r, cursor *list, cursor *extension) {
 }
 
 metallib *metallib_read(tm_ctx *ctx, const u8 *data, size_t len) {
-    lib_reader r = {.ctx = ctx, .data = data, .len = len, .lib = ARENA_NEW(ctx->arena, metallib)};
+    lib_reader r = {.ctx = ctx, .data = data, .len = len, .constants_left = len,
+                    .lib = ARENA_NEW(ctx->arena, metallib)};
     cursor list = {0}, extension = {0};
     if (read_header(&r, &list, &extension) || read_extension(&r, extension))
         return NULL;
