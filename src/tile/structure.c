@@ -268,7 +268,7 @@ static exits emit_branch(structurer *s, node *n, ir_op *end, ir_block *out, u32 
         e[i] = emit_edge(s, n->succ[i], op_block(op, i),
                          operand_list(s, end, to->first, to->count), depth + 1);
     }
-    return join(s, op, &e[0], &e[1]);
+    return s->status ? e[0] : join(s, op, &e[0], &e[1]);
 }
 
 static exits emit_tree(structurer *s, node *n, ir_block *out, ir_value **args, u32 depth) {
