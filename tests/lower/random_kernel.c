@@ -28,66 +28,8 @@ static u32 below(gen *g, u32 n) { return random_below(g->r, n); }
 
 /* ---- Layouts ------------------------------------------------------------------------------------- */
 
-static void shuffle_bits(gen *g, u8 *bits, u32 n) {
-    for (u32 i = n; i > 1; i--) {
-        u32 j = below(g, i);
-        u8 t = bits[i - 1];
-        bits[i - 1] = bits[j];
-        bits[j] = t;
-    }
-}
-
-/* Any layout that covers the shape: bits go to lanes and warps at random (or these replicate), the
- * rest to registers; now and then bases are sums of bits. */
-static layout random_layout(gen *g, u32 rank, const i64 *shape) {
-    layout l = layout_empty(rank, shape, g->warp_bits);
-    u32 n = layout_flat_bits(&l), next = 0;
-    u8 bits[GF2_MAX];
-    for (u32 i = 0; i < n; i++)
-        bits[i] = (u8)i;
-    if (below(g, 2))
-        shuffle_bits(g, bits, n);
-    bool registers_first = below(g, 2);
-    u32 first = registers_first ? below(g, MIN(n, 3) + 1) : 0;
-    for (u32 i = 0; i < first; i++)
-        l.base[LAYOUT_REG][l.in_bits[LAYOUT_REG]++] = 1u << bits[next++];
-    for (u32 in = LAYOUT_LANE; in <= LAYOUT_WARP; in++)
-        for (u32 i = 0; i < l.in_bits[in]; i++)
-            if (next < n && below(g, 8))
-                l.base[in][i] = 1u << bits[next++];
-    while (next < n)
-        l.base[LAYOUT_REG][l.in_bits[LAYOUT_REG]++] = 1u << bits[next++];
-    if (below(g, 4) == 0 && n > 1) /* swizzle: add one covered bit to others */
-        for (u32 in = LAYOUT_LANE; in <= LAYOUT_WARP; in++)
-            for (u32 i = 0; i < l.in_bits[in]; i++)
-                if (l.in_bits[LAYOUT_REG] && below(g, 3) == 0)
-                    l.base[in][i] ^= l.base[LAYOUT_REG][below(g, l.in_bits[LAYOUT_REG])];
-    return layout_canonical(&l);
-}
-
-static bool fits_fragment(u32 rank, const i64 *shape) {
-    return rank >= 2 && shape[rank - 1] >= 8 && shape[rank - 2] >= 8;
-}
-
 static layout some_layout(gen *g, u32 rank, const i64 *shape) {
-    u32 kind = below(g, 4);
-    if (kind == 0 && fits_fragment(rank, shape)) {
-        u32 rows = below(g, g->warp_bits + 1);
-        layout l = layout_fragment(rank, shape, rows, g->warp_bits - rows, g->warp_bits);
-        return layout_canonical(&l);
-    }
-    if (kind == 1) {
-        u8 order[4], per_thread[4];
-        for (u32 d = 0; d < rank; d++) {
-            order[d] = (u8)(rank - 1 - d);
-            per_thread[d] = (u8)below(g, 3);
-        }
-        if (below(g, 2))
-            shuffle_bits(g, order, rank);
-        layout l = layout_blocked(rank, shape, order, per_thread, g->warp_bits);
-        return layout_canonical(&l);
-    }
-    return random_layout(g, rank, shape);
+    return random_layout(g->r, g->warp_bits, rank, shape);
 }
 
 static const ir_type *tensor_of(gen *g, u32 rank, const i64 *shape, const ir_type *elem, const layout *l) {
@@ -233,7 +175,7 @@ static void step_trans(gen *g) {
     ir_value *v = pick(g);
     u32 rank = v->type->rank;
     u8 order[4] = {0, 1, 2, 3};
-    shuffle_bits(g, order, rank);
+    random_order(g->r, order, rank);
     i64 shape[4], wide[4];
     for (u32 d = 0; d < rank; d++) {
         shape[d] = v->type->shape[order[d]];
@@ -373,7 +315,7 @@ static void step_dot(gen *g) {
                        : layout_fragment(rank, c, rows, g->warp_bits - rows, g->warp_bits);
     l = layout_canonical(&l);
     if (integer && layout_is_fragment(&l))
-        l = random_layout(g, rank, c);
+        l = random_map(g->r, g->warp_bits, rank, c);
     const ir_type *in = integer ? g->i8 : below(g, 2) ? g->f16 : g->f32;
     const ir_type *sum = integer ? g->i32 : below(g, 4) ? g->f32 : g->f16;
     ir_value *x[3];
