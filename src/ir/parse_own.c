@@ -16,13 +16,27 @@ static tm_status optional_keyword_dict(reader *r, read_op *s) {
     return read_word(r, "attributes") ? read_dict(r, &s->attrs) : 0;
 }
 
+/* Adds attributes all at once: one by one would look for each name among all others. */
+static tm_status append_attrs(reader *r, ir_op *op, const attr_list *list) {
+    if (list->count == 0)
+        return 0;
+    u32 total = op->n_attrs + list->count;
+    if (total > UINT16_MAX)
+        return read_fail(r, r->at, TM1020);
+    ir_named_attr *all = ARENA_ARRAY(r->m->arena, ir_named_attr, attrs_room(total));
+    if (op->n_attrs)
+        memcpy(all, op->attrs, op->n_attrs * sizeof *all);
+    memcpy(all + op->n_attrs, list->at, list->count * sizeof *all);
+    op->attrs = all;
+    op->n_attrs = (u16)total;
+    return 0;
+}
+
 /* For attributes that are read after the op was built. */
 static tm_status late_attrs(reader *r, ir_op *op, tm_status (*read)(reader *r, read_op *s)) {
     read_op later = {0};
     TRY(read(r, &later));
-    for (u32 i = 0; i < later.attrs.count; i++)
-        ir_attr_set(r->m, op, later.attrs.at[i].name, later.attrs.at[i].value);
-    return 0;
+    return append_attrs(r, op, &later.attrs);
 }
 
 static void add_ref(reader *r, read_op *s, read_ref ref, const ir_type *type) {
@@ -349,8 +363,7 @@ static tm_status read_module(reader *r, read_op *s, ir_block *block) {
         add_attr(r, s, "sym_name", ir_attr_string(r->m, name->text, name->count));
     }
     TRY(optional_keyword_dict(r, s));
-    for (u32 i = 0; i < s->attrs.count; i++)
-        ir_attr_set(r->m, r->m->op, s->attrs.at[i].name, s->attrs.at[i].value);
+    TRY(append_attrs(r, r->m->op, &s->attrs));
     s->op = r->m->op;
     TRY(read_need(r, '{'));
     while (!read_char(r, '}')) {

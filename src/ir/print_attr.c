@@ -12,7 +12,12 @@ static void print_shape(printer *p, const ir_type *t) {
     }
 }
 
+/* Modules that are wrong are printed too, in messages: another type is written out whole. */
 void print_pointer_body(printer *p, const ir_type *t) {
+    if (t->kind != IR_PTR) {
+        print_type(p, t);
+        return;
+    }
     put(p, "<");
     print_type(p, t->elem);
     if (t->space == IR_SPACE_CONSTANT) {
@@ -32,6 +37,10 @@ static void print_encoding(printer *p, const ir_type *t) {
 }
 
 void print_desc_body(printer *p, const ir_type *t) {
+    if (t->kind != IR_TENSORDESC) {
+        print_type(p, t);
+        return;
+    }
     put(p, "<");
     print_shape(p, t);
     print_type(p, t->elem);
