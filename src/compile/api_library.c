@@ -201,3 +201,5 @@ TM_API void tm_kernel_listing(tm_context *ctx, const tm_kernel *k, const char **
 TM_API int tm_launch(tm_context *ctx, const tm_kernel *k, const tm_launch_params *params) {
     return vgpu_run(ctx->ctx, k->k, params);
 }
+
+TM_API const char *tm_isa(void) { return vgpu_isa(); }

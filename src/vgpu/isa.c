@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which build of exec.c runs: the best one the host has, or the one TRITON_METAL_ISA names. */
 #include "vgpu/exec_isa.h"
+#include "vgpu/vgpu.h"
 #include <stdlib.h>
 
 u64 vexec_flush(bool on);
@@ -28,4 +29,16 @@ vexec_fn vexec_choose(const char **name) {
     if (name)
         *name = tiers[pick].name;
     return tiers[pick].fn;
+}
+
+const char *vgpu_isa(void) {
+    const char *name;
+    vexec_choose(&name);
+    return name;
+}
+
+TM_API const char *tm_isa(void) {
+    const char *name;
+    vexec_choose(&name);
+    return name;
 }

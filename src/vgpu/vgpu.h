@@ -14,3 +14,4 @@ vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *co
 void vgpu_kernel_free(vgpu_kernel *k);
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *params);
 void vgpu_print(text *out, const vgpu_kernel *k); /* the bytecode listing */
+const char *vgpu_isa(void);                       /* "avx512", "avx2", "neon" or "base" */
