@@ -36,9 +36,3 @@ const char *vgpu_isa(void) {
     vexec_choose(&name);
     return name;
 }
-
-TM_API const char *tm_isa(void) {
-    const char *name;
-    vexec_choose(&name);
-    return name;
-}
