@@ -3,6 +3,7 @@
  * function here decides each. A predicate returns true when its rule is broken. The module must have
  * passed air_verify. */
 #include "air/pools.h"
+#include "air/rules_names.h"
 
 typedef struct rule_check {
     air_module *m;
@@ -186,6 +187,17 @@ static void check_inst(const rule_check *r, const air_inst *i) {
                     inst_rules[k].message);
 }
 
+/* An unknown name may still exist, so it only warns; a known one of another type is wrong. */
+static void check_name(const rule_check *r, const air_func *f) {
+    if (f->first || strncmp(f->v.name, "air.", 4) != 0)
+        return;
+    enum air_known known = air_intrinsic_known(f);
+    if (known == AIR_NAME_UNKNOWN)
+        diag_at(r->m->ctx, NULL, TM4202, f->v.name);
+    if (known == AIR_TYPE_UNKNOWN)
+        diag_at(r->m->ctx, NULL, TM4203, f->v.name);
+}
+
 tm_status air_check_rules(air_module *m, u32 air_minor) {
     u32 before = m->ctx->errors;
     rule_check r = {.m = m, .air_minor = air_minor};
@@ -196,6 +208,7 @@ tm_status air_check_rules(air_module *m, u32 air_minor) {
                     module_rules[k].message);
     for (u32 f = 0; f < m->funcs.count; f++) {
         r.func = m->funcs.at[f];
+        check_name(&r, r.func);
         for (const air_block *b = r.func->first; b; b = b->next)
             for (const air_inst *i = b->first; i; i = i->next)
                 check_inst(&r, i);

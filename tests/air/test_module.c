@@ -151,6 +151,24 @@ static void the_rules_find_what_apple_never_does(void **state) {
     }
 }
 
+static void intrinsics_are_known_by_name_and_type(void **state) {
+    const struct {
+        const char *name;
+        bool two_params;
+        int code; /* 0: nothing to say */
+    } rows[] = {{"air.sin.f32", false, 0}, {"air.sin.f32", true, 4203}, {"air.sine.f32", false, 4202}};
+    for (u32 i = 0; i < COUNT_OF(rows); i++) {
+        tm_ctx *ctx = ctx_new();
+        air_module *m = sample_kernel(ctx);
+        air_type *f = air_type_simple(m, AIR_FLOAT), *params[] = {f, f};
+        air_func_new(m, rows[i].name, air_type_func(m, f, 1 + rows[i].two_params, params, false));
+        assert_int_equal(air_check_rules(m, 7), rows[i].code == 4203 ? -1 : 0);
+        assert_int_equal(ctx->first ? diag_number(ctx->first->code) : 0, rows[i].code);
+        air_module_free(m);
+        ctx_free(ctx);
+    }
+}
+
 static void kernel_metadata_is_read(void **state) {
     tm_ctx *ctx = ctx_new();
     air_module *m = sample_kernel(ctx);
@@ -181,6 +199,7 @@ int main(void) {
         cmocka_unit_test(constants_have_one_form),
         cmocka_unit_test(the_verifier_finds_what_is_broken),
         cmocka_unit_test(the_rules_find_what_apple_never_does),
+        cmocka_unit_test(intrinsics_are_known_by_name_and_type),
         cmocka_unit_test(kernel_metadata_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
