@@ -143,8 +143,12 @@ static void find_intervals(vbuild *b) {
             for (; out; out &= out - 1)
                 extend(b, list[w * 64 + (u32)__builtin_ctzll(out)], k->last_pos, k->last_pos);
         }
-        for (u32 p = 0; p < k->phis.count; p++)
+        for (u32 p = 0; p < k->phis.count; p++) {
             extend(b, k->phis.at[p]->d, k->first_pos, k->first_pos + 1);
+            for (u32 e = 0; e < k->phis.at[p]->in.count; e++) /* constants cross no block: seen here only */
+                if (v_at(b, k->phis.at[p]->in.at[e].value)->constant)
+                    extend(b, k->phis.at[p]->in.at[e].value, k->first_pos, k->first_pos);
+        }
         for (vinst *i = k->first; i; i = i->next) {
             for (u32 s = 0; s < i->ns; s++)
                 extend(b, i->s[s], i->pos, i->pos);
