@@ -67,13 +67,17 @@ static void post_dominators(vbuild *b) {
     u32 n = b->order.count, *rank = ARENA_ARRAY(b->a, u32, n + 1), *dom = ARENA_ARRAY(b->a, u32, n + 1);
     u32 *walk = ARENA_ARRAY(b->a, u32, n + 1), count = 0, depth = 0;
     struct frame { u32 k, next; } *stack = ARENA_ARRAY(b->a, struct frame, n + 2);
+    u8 *ends = ARENA_ARRAY(b->a, u8, n + 1);
     for (u32 i = 0; i <= n; i++)
         rank[i] = dom[i] = NO;
-    /* postorder of the reversed graph, from each block that ends the thread */
-    for (u32 r = 0; r < n; r++) {
+    /* Postorder of the reversed graph, from each block that ends the thread; then from blocks that
+     * retire lanes, last first, for loops that are left in no other way. */
+    for (u32 i = 0; i < 2 * n; i++) {
+        u32 r = i < n ? i : 2 * n - 1 - i;
         vblock *end = b->blocks.at[b->order.at[r]];
-        if (succ_count(end) || rank[r] != NO)
+        if (rank[r] != NO || (i < n ? succ_count(end) != 0 : end->term != TERM_RETM))
             continue;
+        ends[r] = 1;
         rank[r] = 0;
         stack[depth++] = (struct frame){r, 0};
         while (depth) {
@@ -98,8 +102,8 @@ static void post_dominators(vbuild *b) {
         changed = false;
         for (u32 w = count; w-- > 0;) {
             vblock *k = b->blocks.at[b->order.at[walk[w]]];
-            u32 s = succ_count(k), d = s ? NO : n;
-            for (u32 i = 0; i < s; i++) {
+            u32 s = succ_count(k), d = ends[walk[w]] ? n : NO;
+            for (u32 i = 0; i < s && d != n; i++) {
                 u32 to = b->blocks.at[k->succ[i]]->order;
                 if (dom[to] == NO)
                     continue;
