@@ -273,24 +273,35 @@ static u32 *decode_insert(vbuild *b, vinstance *in, air_inst *i) {
     }
     return out;
 }
+/* Entry k of a shuffle's mask; undefined entries take element 0. A mask of 64 has a matrix's type, so it
+ * is read as a constant and never becomes a value. */
+static u64 mask_entry(const air_value *mask, u32 k) {
+    const air_const *c = (const air_const *)mask;
+    if (c->kind == AIR_C_DATA) {
+        u32 bits = 0;
+        memcpy(&bits, c->data + (size_t)k * 4, 4);
+        return bits;
+    }
+    const air_const *e = c->kind == AIR_C_AGGREGATE ? (const air_const *)c->elems[k] : c;
+    return e->kind == AIR_C_INT ? e->wide : 0;
+}
 static u32 *decode_shuffle(vbuild *b, vinstance *in, air_inst *i) {
     u32 *v[2] = {value_of(b, in, i->ops[0]), value_of(b, in, i->ops[1])};
-    u32 *mask = value_of(b, in, i->ops[2]);
     u64 n_in = i->ops[0]->type->count, n = i->v.type->count;
     bool from = type_is_matrix(i->ops[0]->type), to = type_is_matrix(i->v.type);
     u32 *out = ARENA_ARRAY(b->a, u32, n + 1), use = to ? 2 : (u32)n;
     u32 *e = ARENA_ARRAY(b->a, u32, use + 1);
-    if (n < use) {
+    if (n < use || i->ops[2]->kind != AIR_V_CONST) {
         v_refuse(b, "a shuffle");
         return out;
     }
-    u64 first = v_at(b, mask[0])->bits;
-    if (from && to && v_at(b, mask[1])->bits == first + 1 && first % n_in == 0) {
+    u64 first = mask_entry(i->ops[2], 0);
+    if (from && to && mask_entry(i->ops[2], 1) == first + 1 && first % n_in == 0) {
         out[0] = v[first >= n_in][0]; /* the elements this lane owns come from one operand */
         return out;
     }
     for (u32 j = 0; j < use; j++) {
-        u64 k = v_at(b, mask[j])->bits;
+        u64 k = mask_entry(i->ops[2], j);
         u32 *src = v[k >= n_in];
         k %= n_in;
         if (from && k > 1) {
