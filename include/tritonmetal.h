@@ -140,6 +140,8 @@ typedef struct tm_launch_params {
     uint32_t n_args;
     uint32_t threads;          /* host threads; 0: all cores */
     uint64_t max_steps;        /* block executions per simdgroup before "endless loop"; 0: 1e9 */
+    uint32_t grid_threads[3];  /* threads of the whole grid, when its last threadgroups are partial
+                                  (dispatchThreads); 0: grid * group */
 } tm_launch_params;
 /* Runs to completion. 0, or -1 with 30xx..34xx diagnostics; memory outside the arguments is never
  * touched either way. */

@@ -87,14 +87,15 @@ static int bind_all(binding *b, PyObject *buffers, PyObject *threadgroup) {
 }
 
 
-/* launch(grid, group, buffers, threadgroup={}, threads=0, max_steps=0) */
+/* launch(grid, group, buffers, threadgroup={}, threads=0, max_steps=0, grid_threads=(0, 0, 0)) */
 static PyObject *launch_with(core_state *st, kernel_object *k, PyObject *args) {
     tm_launch_params p = {0};
     PyObject *buffers, *threadgroup = NULL;
-    unsigned threads = 0, *g = p.grid, *t = p.group;
+    unsigned threads = 0, *g = p.grid, *t = p.group, *e = p.grid_threads;
     unsigned long long max_steps = 0;
-    if (!PyArg_ParseTuple(args, "(III)(III)O!|O!IK", &g[0], &g[1], &g[2], &t[0], &t[1], &t[2],
-                          &PyDict_Type, &buffers, &PyDict_Type, &threadgroup, &threads, &max_steps))
+    if (!PyArg_ParseTuple(args, "(III)(III)O!|O!IK(III)", &g[0], &g[1], &g[2], &t[0], &t[1], &t[2],
+                          &PyDict_Type, &buffers, &PyDict_Type, &threadgroup, &threads, &max_steps,
+                          &e[0], &e[1], &e[2]))
         return NULL;
     size_t n = (size_t)PyDict_Size(buffers) + (threadgroup ? (size_t)PyDict_Size(threadgroup) : 0);
     binding b = {.st = st,
@@ -148,7 +149,7 @@ static PyObject *kernel_launch(PyObject *self, PyTypeObject *type, PyObject *con
 static PyMethodDef kernel_methods[] = {
     {"listing", kernel_listing, METH_NOARGS, "The virtual GPU's bytecode as text."},
     {"launch", (PyCFunction)(void (*)(void))kernel_launch, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
-     "launch(grid, group, buffers, threadgroup={}, threads=0, max_steps=0)"},
+     "launch(grid, group, buffers, threadgroup={}, threads=0, max_steps=0, grid_threads=(0, 0, 0))"},
     {0},
 };
 static PyType_Slot kernel_slots[] = {

@@ -141,32 +141,50 @@ void vpool_free(vgpu_kernel *k) {
 }
 
 /* ---- One threadgroup ----------------------------------------------------------------------------------- */
-static u32 system_value(const launch *l, const vparam *p, const u32 at[3], u32 simd) {
-    const u32 *g = l->p->group, threads = g[0] * g[1] * g[2];
+/* A threadgroup's place in the grid and its own size: less than the launch's at a ragged edge. */
+typedef struct group_at {
+    u32 pos[3], size[3], threads, n_simd;
+} group_at;
+static group_at group_of(const launch *l, u64 number) {
+    const tm_launch_params *p = l->p;
+    u32 gx = p->grid[0], gy = p->grid[1];
+    group_at at = {{(u32)(number % gx), (u32)(number / gx % gy), (u32)(number / gx / gy)}, {0}, 1, 0};
+    for (u32 i = 0; i < 3; i++) {
+        at.size[i] = p->group[i];
+        if (p->grid_threads[i])
+            at.size[i] = MIN(at.size[i], p->grid_threads[i] - at.pos[i] * p->group[i]);
+        at.threads *= at.size[i];
+    }
+    at.n_simd = (at.threads + VGPU_LANES - 1) / VGPU_LANES;
+    return at;
+}
+static u32 system_value(const launch *l, const vparam *p, const group_at *at, u32 simd) {
+    const tm_launch_params *lp = l->p;
     switch ((enum vsystem)p->system) {
-    case VSYS_TG_POS: return at[p->axis];
-    case VSYS_TG_COUNT: return l->p->grid[p->axis];
-    case VSYS_TG_SIZE: return g[p->axis];
-    case VSYS_GRID_SIZE: return l->p->grid[p->axis] * g[p->axis];
+    case VSYS_TG_POS: return at->pos[p->axis];
+    case VSYS_TG_COUNT: return lp->grid[p->axis];
+    case VSYS_TG_SIZE: return at->size[p->axis];
+    case VSYS_GRID_SIZE:
+        return lp->grid_threads[p->axis] ? lp->grid_threads[p->axis] : lp->grid[p->axis] * lp->group[p->axis];
     case VSYS_SG_INDEX: return simd;
-    case VSYS_SG_COUNT: return l->n_simd;
+    case VSYS_SG_COUNT: return at->n_simd;
     case VSYS_SG_SIZE: return VGPU_LANES;
-    case VSYS_QUAD_COUNT: return (threads + 3) / 4;
+    case VSYS_QUAD_COUNT: return (at->threads + 3) / 4;
     default: return 0;
     }
 }
-static void lane_values(const launch *l, const vparam *p, const u32 at[3], u32 simd, u32 *out) {
-    const u32 *g = l->p->group;
+static void lane_values(const launch *l, const vparam *p, const group_at *at, u32 simd, u32 *out) {
+    const u32 *g = at->size;
     for (u32 lane = 0; lane < VGPU_LANES; lane++) {
         u32 t = simd * VGPU_LANES + lane;
         u32 pos[3] = {t, 0, 0};
-        if (g[0] * g[1] * g[2] != g[0]) {
+        if (at->threads != g[0]) {
             pos[0] = t % g[0];
             pos[1] = t / g[0] % g[1];
             pos[2] = t / g[0] / g[1];
         }
         switch ((enum vsystem)p->system) {
-        case VSYS_POS_IN_GRID: out[lane] = at[p->axis] * g[p->axis] + pos[p->axis]; break;
+        case VSYS_POS_IN_GRID: out[lane] = at->pos[p->axis] * l->p->group[p->axis] + pos[p->axis]; break;
         case VSYS_POS_IN_TG: out[lane] = pos[p->axis]; break;
         case VSYS_INDEX_IN_TG: out[lane] = t; break;
         case VSYS_LANE: out[lane] = lane; break;
@@ -176,9 +194,9 @@ static void lane_values(const launch *l, const vparam *p, const u32 at[3], u32 s
         }
     }
 }
-static void ctx_start(const launch *l, vctx *c, const u32 at[3], u32 simd) {
+static void ctx_start(const launch *l, vctx *c, const group_at *at, u32 simd) {
     const vgpu_kernel *k = l->k;
-    u32 threads = l->p->group[0] * l->p->group[1] * l->p->group[2], left = threads - simd * VGPU_LANES;
+    u32 left = at->threads - simd * VGPU_LANES;
     c->pc = 0;
     c->mask = c->live = left >= VGPU_LANES ? ~0u : (1u << left) - 1;
     c->rpc = VGPU_NO_BLOCK;
@@ -203,13 +221,13 @@ static vfault *fault_at(vctx *c, u8 kind) {
     return &c->fault;
 }
 /* The rounds between barriers, when several simdgroups may wait for each other. */
-static vfault *run_rounds(const launch *l, vworker *w, const u32 at[3]) {
-    for (u32 s = 0; s < l->n_simd; s++)
+static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
+    for (u32 s = 0; s < at->n_simd; s++)
         ctx_start(l, &w->ctx[s], at, s);
     for (;;) {
         u32 done = 0;
         vctx *waiting = NULL;
-        for (u32 s = 0; s < l->n_simd; s++) {
+        for (u32 s = 0; s < at->n_simd; s++) {
             vctx *c = &w->ctx[s];
             if (c->done) {
                 done++;
@@ -225,20 +243,19 @@ static vfault *run_rounds(const launch *l, vworker *w, const u32 at[3]) {
             if (!c->done)
                 waiting = c;
         }
-        if (done == l->n_simd)
+        if (done == at->n_simd)
             return NULL;
         if (done)
             return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
     }
 }
 static vfault *run_group(const launch *l, vworker *w, u64 number) {
-    u32 gx = l->p->grid[0], gy = l->p->grid[1];
-    u32 at[3] = {(u32)(number % gx), (u32)(number / gx % gy), (u32)(number / gx / gy)};
+    group_at at = group_of(l, number);
     if (l->n_ctx > 1)
-        return run_rounds(l, w, at);
-    for (u32 s = 0; s < l->n_simd; s++) {
+        return run_rounds(l, w, &at);
+    for (u32 s = 0; s < at.n_simd; s++) {
         vctx *c = &w->ctx[0];
-        ctx_start(l, c, at, s);
+        ctx_start(l, c, &at, s);
         enum vstop stop;
         while ((stop = l->exec(c)) == VSTOP_BARRIER)
             ;
@@ -352,6 +369,9 @@ static void bind(launch *l, vseg *segs) {
 static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p) {
     u64 threads = 1;
     for (u32 i = 0; i < 3; i++) {
+        u64 most = (u64)p->grid[i] * p->group[i], exact = p->grid_threads[i];
+        if (exact && (exact > most || exact + p->group[i] <= most))
+            return "the threadgroups do not cover the threads of the grid";
         if (p->group[i] == 0 || p->group[i] > 1024)
             return "a threadgroup has from 1 to 1024 threads";
         threads *= p->group[i];
