@@ -19,8 +19,13 @@ if os.environ.get("TRITON_BACKEND") == NAME:
     os.environ.setdefault("TRITON_DEFAULT_BACKEND", NAME)
 
 
-def _setting(name):
-    return int(os.environ.get(name, "0"))
+def _setting(name, default=0):
+    return int(os.environ.get(name) or default)
+
+
+def _cores():
+    """Cores this process may use; told to each launcher, because asking the system takes microseconds."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Utils:
@@ -56,7 +61,7 @@ def make_launcher(src, metadata):
     """A launcher for one compiled kernel: a built-in function of the C extension."""
     names = tuple(str(name) for name in src.signature)
     return _core.make_launcher(names, tuple(src.signature.values()), metadata.threads, metadata.pointers,
-                               metadata.scalar_bytes, _setting("TRITON_METAL_THREADS"),
+                               metadata.scalar_bytes, _setting("TRITON_METAL_THREADS", _cores()),
                                _setting("TRITON_METAL_MAX_STEPS"))
 
 
