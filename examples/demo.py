@@ -56,6 +56,7 @@ def timed(call):
 def main():
     torch.manual_seed(0)
     console = Console()
+    console.width = max(console.width, 110)
     target = triton.runtime.driver.active.get_current_target()
     console.print(f"triton {triton.__version__}, target [bold]{target.backend} {target.arch}[/] "
                   f"(Apple {triton_metal.target(target.arch)['chips']}), virtual GPU on {triton_metal.isa()}\n")
@@ -81,7 +82,7 @@ def main():
     console.print(table)
     console.print("Each kernel has its forms at hand: " + ", ".join(f"asm['{form}']" for form in kernel.asm))
     start = kernel.asm["ll"].index("define")
-    console.print("\n[dim]The start of the last one, as Apple's compiler would have written it:[/]")
+    console.print("\n[dim]The start of the last one's AIR, which is what the metallib holds:[/]")
     console.print("\n".join(kernel.asm["ll"][start:].splitlines()[:12]), highlight=False, markup=False, soft_wrap=True)
     raise SystemExit(failed)
 
