@@ -108,10 +108,12 @@ class Launch:
     threads: tuple | None = None     # of the grid (dispatchThreads), or
     grid: tuple | None = None        # threadgroups
     threadgroup: dict = field(default_factory=dict)
+    kernel: str | None = None        # where it is not the case's own
 
 
 @dataclass
 class Case:
+    """`make` gives a launch, or a list of them that run in turn and share arrays."""
     kernel: str
     make: Callable
     constants: dict = field(default_factory=dict)
@@ -120,6 +122,12 @@ class Case:
     @property
     def id(self):
         return self.kernel + (f"-{self.label}" if self.label else "")
+
+
+def blank(shape, dtype):
+    out = np.empty(shape, TYPES[dtype])
+    out.reshape(-1).view(np.uint8)[:] = 0xA5
+    return out
 
 
 def flat(n, group=1024):
@@ -151,18 +159,17 @@ def report(name, got, want, wrong):
 
 
 def run(library, case, host_threads):
-    rng = np.random.default_rng(zlib.crc32(case.id.encode()))
-    launch = case.make(rng)
-    kernel = library.kernel(case.kernel, case.constants)
-    buffers = dict(launch.buffers)
-    for index, out in launch.outs.items():
-        if index not in buffers:  # fill what the kernel must overwrite with a pattern it does not write
-            buffers[index] = np.empty(np.shape(out.want), TYPES[out.dtype])
-            buffers[index].reshape(-1).view(np.uint8)[:] = 0xA5
-    grid, exact = launch.grid, (0, 0, 0)
-    if launch.threads:
-        exact = launch.threads
-        grid = tuple(ceil(t, g) for t, g in zip(launch.threads, launch.group))
-    kernel.launch(grid, launch.group, buffers, launch.threadgroup, host_threads, 0, exact)
-    for index, out in launch.outs.items():
-        judge(f"{case.id} buffer {index}", buffers[index], out)
+    launches = case.make(np.random.default_rng(zlib.crc32(case.id.encode())))
+    for launch in launches if isinstance(launches, list) else [launches]:
+        kernel = library.kernel(launch.kernel or case.kernel, case.constants)
+        buffers = dict(launch.buffers)
+        for index, out in launch.outs.items():
+            if index not in buffers:  # what the kernel must overwrite holds a pattern that it does not write
+                buffers[index] = blank(np.shape(out.want), out.dtype)
+        grid, exact = launch.grid, (0, 0, 0)
+        if launch.threads:
+            exact = launch.threads
+            grid = tuple(ceil(t, g) for t, g in zip(launch.threads, launch.group))
+        kernel.launch(grid, launch.group, buffers, launch.threadgroup, host_threads, 0, exact)
+        for index, out in launch.outs.items():
+            judge(f"{case.id} buffer {index}", buffers[index], out)
