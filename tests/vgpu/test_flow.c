@@ -362,15 +362,37 @@ static void refusals(void) {
     assert_non_null(strstr(k.ctx->first->message, "air.sample_texture_2d.v4f32"));
     kit_end(&k);
 }
+/* A value all lanes share while they are together, read after a loop that they leave at different times:
+ * v = *c; *c = v + 1; leave when v >= lane. Each lane keeps the v it left with. */
+static void left_at_different_times(void) {
+    kit k;
+    u32 counter[1] = {0}, out[32];
+    kit_begin(&k, 2, NULL, kit_i32);
+    air_block *loop = air_block_new(k.f), *done = air_block_new(k.f);
+    kit_br(&k, loop);
+    k.at = loop;
+    air_value *v = kit_load(&k, k.buffer[0]);
+    kit_store(&k, k.buffer[0], kit_bin(&k, AIR_ADD, v, I32(1)));
+    kit_cbr(&k, kit_cmp(&k, 35, v, k.lane), done, loop);
+    k.at = done;
+    kit_store(&k, kit_at(&k, 1, k.lane), v);
+    kit_ret(&k);
+    kit_bind(&k, 0, counter, sizeof counter);
+    kit_bind(&k, 1, out, sizeof out);
+    run_ok(&k, 1, 32);
+    for (u32 l = 0; l < 32; l++)
+        assert_int_equal(out[l], l);
+    kit_end(&k);
+}
 #define TEST(name)                                                                                 \
     static void test_##name(void **state) { kit_each_isa(name); }
 TEST(collatz) TEST(swap_loop) TEST(barrier_rounds) TEST(shuffles) TEST(reductions) TEST(thread_memory)
-TEST(matrices) TEST(atomics) TEST(errors) TEST(refusals)
+TEST(matrices) TEST(atomics) TEST(errors) TEST(refusals) TEST(left_at_different_times)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collatz),   cmocka_unit_test(test_swap_loop),     cmocka_unit_test(test_barrier_rounds),
         cmocka_unit_test(test_shuffles),  cmocka_unit_test(test_reductions),    cmocka_unit_test(test_thread_memory),
         cmocka_unit_test(test_matrices),  cmocka_unit_test(test_atomics),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_refusals)};
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_left_at_different_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
