@@ -118,7 +118,7 @@ typedef struct tm_constant_value {  /* a function constant by name, or by index 
     uint64_t bits;
 } tm_constant_value;
 /* Decodes a kernel for the virtual GPU. The library must outlive it. `checks` is a comma list
- * ("bounds", "none"); NULL means "bounds". */
+ * of "bounds" and "barriers", or "none"; NULL means all. */
 TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
                                 const tm_constant_value *constants, uint32_t n_constants,
                                 const char *checks);

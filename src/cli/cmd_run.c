@@ -231,7 +231,7 @@ static int run_run(cli *c, const command *self, int argc, char **argv) {
         {"--out", OPT_LIST, &r.outs, "NAME=FILE.npy", "where to write a buffer after the run"},
         {"--threadgroup", OPT_LIST, &r.threadgroup, "INDEX=BYTES", "size of a threadgroup buffer"},
         {"--constant", OPT_LIST, &r.constants, "NAME=TYPE:VALUE", "a function constant, by name or number"},
-        {"--check", OPT_TEXT, &r.checks, "LIST", "checks while it runs: bounds (the default), none"},
+        {"--check", OPT_TEXT, &r.checks, "LIST", "checks while it runs: bounds,barriers (the default) or fewer; none"},
         {"--threads", OPT_NUMBER, &r.threads, "N", "host threads; all cores if not given"},
         {"--time", OPT_FLAG, &r.time, NULL, "print the run's time on stderr"},
     };

@@ -151,16 +151,16 @@ struct tm_kernel {
     vgpu_kernel *k;
 };
 
-/* "bounds", "none", or several separated by commas. */
+/* The checks that a list names; without a list all. */
 static tm_status parse_checks(tm_ctx *ctx, const char *list, vgpu_checks *out) {
-    *out = (vgpu_checks){.bounds = true};
+    *out = list ? (vgpu_checks){0} : (vgpu_checks){.bounds = true, .barriers = true};
     for (const char *p = list; p && *p;) {
         size_t len = strcspn(p, ",");
-        if (len == 4 && memcmp(p, "none", 4) == 0)
-            *out = (vgpu_checks){0};
-        else if (len == 6 && memcmp(p, "bounds", 6) == 0)
+        if (len == 6 && memcmp(p, "bounds", 6) == 0)
             out->bounds = true;
-        else
+        else if (len == 8 && memcmp(p, "barriers", 8) == 0)
+            out->barriers = true;
+        else if (len != 4 || memcmp(p, "none", 4) != 0)
             return diag_at(ctx, NULL, TM5903, (int)len, p);
         p += len + (p[len] == ',');
     }

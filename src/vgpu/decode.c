@@ -579,7 +579,7 @@ static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_
             air_func *f = (air_func *)row->elems[1];
             if (!f->first)
                 continue;
-            vgpu_checks on = {.bounds = true};
+            vgpu_checks on = {.bounds = true, .barriers = true};
             vgpu_kernel *init = decode_one(ctx, m, f, NULL, constants, n_constants, on, NULL);
             if (!init)
                 return -1;

@@ -113,9 +113,18 @@ HB(xmma) {
 }
 HB(xmmas) {
     NEED_ALL;
-    int n = ip->imm;
-    for (int i = 0; i < n; i++) {
+    for (int n = ip->imm; n > 0; n--) {
         ip++;
+#if VB == 64
+        if (n > 1 && ip[1].a == ip->a && ip[1].a != ip->d && ip[1].b != ip->d && ip[1].c != ip->d) {
+            matrix_mma2((float *)WIDE(ip->d), (float *)WIDE(ip[1].d), (float *)WIDE(ip->a),
+                        (float *)WIDE(ip->b), (float *)WIDE(ip[1].b), (float *)WIDE(ip->c),
+                        (float *)WIDE(ip[1].c));
+            ip++;
+            n--;
+            continue;
+        }
+#endif
         matrix_mma((float *)WIDE(ip->d), (float *)WIDE(ip->a), (float *)WIDE(ip->b),
                    (float *)WIDE(ip->c));
     }
@@ -222,7 +231,7 @@ HB(retm) {
     NEXT;
 }
 HB(barrier) {
-    if (mask != live)
+    if (mask != live && c->k->checks.barriers)
         FAULT(VFAULT_BARRIER_DIVERGENT);
     c->barrier = ip->x;
     c->fault.pc = (u32)(ip - code);

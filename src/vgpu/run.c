@@ -238,14 +238,14 @@ static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
                 return &c->fault;
             c->done = stop == VSTOP_DONE;
             done += c->done;
-            if (!c->done && waiting && waiting->barrier != c->barrier)
+            if (!c->done && waiting && waiting->barrier != c->barrier && l->k->checks.barriers)
                 return fault_at(c, VFAULT_BARRIER_MISMATCH);
             if (!c->done)
                 waiting = c;
         }
         if (done == at->n_simd)
             return NULL;
-        if (done)
+        if (done && l->k->checks.barriers)
             return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
     }
 }

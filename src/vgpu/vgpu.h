@@ -6,7 +6,9 @@
 #include "tritonmetal.h"
 
 typedef struct vgpu_kernel vgpu_kernel;
-typedef struct vgpu_checks { bool bounds; } vgpu_checks;
+/* Without `bounds` bad accesses are dropped; without `barriers` a simdgroup waits when some of its lanes
+ * do, at whatever barrier, and one that has ended counts as waiting. */
+typedef struct vgpu_checks { bool bounds, barriers; } vgpu_checks;
 
 /* Does not keep the module. NULL with 30xx diagnostics (unsupported intrinsic by name, texture, ...). */
 vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,

@@ -32,7 +32,7 @@ static air_md *system_md(kit *k, u32 i, const char *name) {
     return air_md_node(m, COUNT_OF(ops), ops);
 }
 void kit_begin(kit *k, u32 n, const u32 *spaces, air_type *(*elem)(kit *k, u32 i)) {
-    *k = (kit){.ctx = ctx_new()};
+    *k = (kit){.ctx = ctx_new(), .checks = {.bounds = true, .barriers = true}};
     k->m = air_module_new(k->ctx, "k");
     k->i1 = air_type_int(k->m, 1);
     k->i8 = air_type_int(k->m, 8);
@@ -124,13 +124,14 @@ void kit_ret(kit *k) { kit_add(k, AIR_RET, k->none, 0, NULL); }
 void kit_bind(kit *k, u32 buffer, void *data, size_t size) {
     k->args[buffer] = (tm_arg){data ? TM_ARG_BUFFER : TM_ARG_THREADGROUP, buffer, data, size, 0};
 }
-vgpu_kernel *kit_decode(kit *k) { return vgpu_decode(k->ctx, k->m, NULL, 0, (vgpu_checks){.bounds = true}); }
+vgpu_kernel *kit_decode(kit *k) { return vgpu_decode(k->ctx, k->m, NULL, 0, k->checks); }
 tm_status kit_run(kit *k, u32 groups, u32 threads) {
     vgpu_kernel *g = kit_decode(k);
     if (!g)
         return -1;
     tm_launch_params p = {.grid = {groups, 1, 1}, .group = {threads, 1, 1}, .args = k->args,
-                          .n_args = k->n_buffers, .threads = 2, .max_steps = 100000};
+                          .n_args = k->n_buffers, .threads = 2, .max_steps = 100000,
+                          .grid_threads = {k->grid_threads, 0, 0}};
     tm_status s = vgpu_run(k->ctx, g, &p);
     vgpu_kernel_free(g);
     return s;

@@ -15,6 +15,8 @@ typedef struct kit {
     u32 n_buffers;
     air_value *buffer[KIT_BUFFERS], *lane, *simd, *group;
     tm_arg args[KIT_BUFFERS];
+    vgpu_checks checks;   /* all at first */
+    u32 grid_threads;     /* of a ragged grid; 0 else */
 } kit;
 
 /* Element types of the buffers; space 3 ones are threadgroup arguments. */

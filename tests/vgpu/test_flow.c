@@ -131,6 +131,64 @@ static void barrier_rounds(void) {
         assert_int_equal(out[i], i % 32 < 20 ? (i ^ 0xE1) * 3 : 0);
     kit_end(&k);
 }
+/* A barrier in a branch that one lane of each simdgroup takes, and a simdgroup that ends before it: an
+ * error, or a meeting of simdgroups, as the check says. */
+static void loose_barriers(void) {
+    for (u32 strict = 0; strict < 2; strict++) {
+        kit k;
+        u32 out[96] = {0};
+        const u32 spaces[] = {3, 1};
+        kit_begin(&k, 2, spaces, kit_i32);
+        k.checks.barriers = strict;
+        air_block *on = air_block_new(k.f), *first = air_block_new(k.f), *join = air_block_new(k.f),
+                  *end = air_block_new(k.f);
+        kit_cbr(&k, kit_cmp(&k, 32, k.simd, I32(2)), end, on);
+        k.at = on;
+        kit_cbr(&k, kit_cmp(&k, 32, k.lane, I32(0)), first, join);
+        k.at = first;
+        kit_store(&k, kit_at(&k, 0, k.simd), kit_bin(&k, AIR_ADD, k.simd, I32(7)));
+        kit_call(&k, "air.wg.barrier", k.none, 2, (air_value *[]){I32(0), I32(1)});
+        kit_br(&k, join);
+        k.at = join;
+        air_value *got = kit_load(&k, kit_at(&k, 0, kit_bin(&k, AIR_XOR, k.simd, I32(1))));
+        kit_store(&k, kit_at(&k, 1, kit_bin(&k, AIR_ADD, kit_bin(&k, AIR_MUL, k.simd, I32(32)), k.lane)), got);
+        kit_br(&k, end);
+        k.at = end;
+        kit_ret(&k);
+        kit_bind(&k, 0, NULL, 16);
+        kit_bind(&k, 1, out, sizeof out);
+        if (strict) {
+            assert_int_equal(kit_run(&k, 1, 96), -1);
+            assert_int_equal(kit_code(&k), 3201);
+        } else {
+            run_ok(&k, 1, 96);
+            for (u32 i = 0; i < 96; i++)
+                assert_int_equal(out[i], i < 32 ? 8 : i < 64 ? 7 : 0);
+        }
+        kit_end(&k);
+    }
+}
+/* The last threadgroup of a ragged grid has fewer threads, and fewer simdgroups; a barrier waits for
+ * those that there are. */
+static void ragged_grid(void) {
+    kit k;
+    u32 out[192] = {0};
+    kit_begin(&k, 1, NULL, kit_i32);
+    k.grid_threads = 150;
+    air_value *at = kit_bin(&k, AIR_ADD, kit_bin(&k, AIR_MUL, k.group, I32(64)),
+                            kit_bin(&k, AIR_ADD, kit_bin(&k, AIR_MUL, k.simd, I32(32)), k.lane));
+    kit_call(&k, "air.wg.barrier", k.none, 2, (air_value *[]){I32(2), I32(1)});
+    kit_store(&k, kit_at(&k, 0, at), I32(1));
+    kit_ret(&k);
+    kit_bind(&k, 0, out, sizeof out);
+    run_ok(&k, 3, 64);
+    for (u32 i = 0; i < 192; i++)
+        assert_int_equal(out[i], i < 150);
+    k.grid_threads = 128; /* two threadgroups would do */
+    assert_int_equal(kit_run(&k, 3, 64), -1);
+    assert_int_equal(kit_code(&k), 5001);
+    kit_end(&k);
+}
 static void shuffles(void) {
     static const struct { const char *name; u32 arg, kind; } list[] = {
         {"air.simd_shuffle_xor.u.i32", 5, 0},  {"air.simd_shuffle_down.u.i32", 3, 1},
@@ -386,13 +444,14 @@ static void left_at_different_times(void) {
 }
 #define TEST(name)                                                                                 \
     static void test_##name(void **state) { kit_each_isa(name); }
-TEST(collatz) TEST(swap_loop) TEST(barrier_rounds) TEST(shuffles) TEST(reductions) TEST(thread_memory)
-TEST(matrices) TEST(atomics) TEST(errors) TEST(refusals) TEST(left_at_different_times)
+TEST(collatz) TEST(swap_loop) TEST(barrier_rounds) TEST(loose_barriers) TEST(ragged_grid) TEST(shuffles) TEST(reductions)
+TEST(thread_memory) TEST(matrices) TEST(atomics) TEST(errors) TEST(refusals) TEST(left_at_different_times)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collatz),   cmocka_unit_test(test_swap_loop),     cmocka_unit_test(test_barrier_rounds),
         cmocka_unit_test(test_shuffles),  cmocka_unit_test(test_reductions),    cmocka_unit_test(test_thread_memory),
         cmocka_unit_test(test_matrices),  cmocka_unit_test(test_atomics),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_loose_barriers), cmocka_unit_test(test_ragged_grid),
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_left_at_different_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
