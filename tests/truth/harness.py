@@ -102,13 +102,15 @@ class Out:
 
 @dataclass
 class Launch:
+    """Buffers and outputs are keyed by index, or by the argument's name; names that a kernel lacks are left out."""
     buffers: dict
-    outs: dict                       # buffer index: Out
+    outs: dict                       # key: Out
     group: tuple
     threads: tuple | None = None     # of the grid (dispatchThreads), or
     grid: tuple | None = None        # threadgroups
     threadgroup: dict = field(default_factory=dict)
-    kernel: str | None = None        # where it is not the case's own
+    kernel: str | None = None        # where it is not the case's own; its function constants then too
+    constants: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -118,6 +120,7 @@ class Case:
     make: Callable
     constants: dict = field(default_factory=dict)
     label: str = ""
+    checks: str | None = None        # all
 
     @property
     def id(self):
@@ -158,12 +161,21 @@ def report(name, got, want, wrong):
     return f"{name}: {len(at)} of {wrong.size} wrong\n" + "\n".join(rows)
 
 
+def indexed(library, kernel, keyed):
+    if all(isinstance(key, int) for key in keyed):
+        return dict(keyed)
+    index = {arg["name"]: arg["location"] for arg in library.info(kernel)["args"] if arg["kind"] == "buffer"}
+    return {index[key]: value for key, value in keyed.items() if key in index}
+
+
 def run(library, case, host_threads):
     launches = case.make(np.random.default_rng(zlib.crc32(case.id.encode())))
     for launch in launches if isinstance(launches, list) else [launches]:
-        kernel = library.kernel(launch.kernel or case.kernel, case.constants)
-        buffers = dict(launch.buffers)
-        for index, out in launch.outs.items():
+        name = launch.kernel or case.kernel
+        kernel = library.kernel(name, launch.constants if launch.kernel else case.constants,
+                                case.checks)
+        buffers, outs = indexed(library, name, launch.buffers), indexed(library, name, launch.outs)
+        for index, out in outs.items():
             if index not in buffers:  # what the kernel must overwrite holds a pattern that it does not write
                 buffers[index] = blank(np.shape(out.want), out.dtype)
         grid, exact = launch.grid, (0, 0, 0)
@@ -171,5 +183,5 @@ def run(library, case, host_threads):
             exact = launch.threads
             grid = tuple(ceil(t, g) for t, g in zip(launch.threads, launch.group))
         kernel.launch(grid, launch.group, buffers, launch.threadgroup, host_threads, 0, exact)
-        for index, out in launch.outs.items():
+        for index, out in outs.items():
             judge(f"{case.id} buffer {index}", buffers[index], out)

@@ -2,6 +2,8 @@
 """All families of truth cases."""
 import elementwise
 import layers
+import matmul
+import quantised
 import reductions
 
-FAMILIES = {name: cases for table in (elementwise, reductions, layers) for name, cases in table.FAMILIES.items()}
+FAMILIES = {name: cases for table in (elementwise, reductions, layers, matmul, quantised) for name, cases in table.FAMILIES.items()}
