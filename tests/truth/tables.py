@@ -5,5 +5,6 @@ import layers
 import matmul
 import quantised
 import reductions
+import transforms
 
-FAMILIES = {name: cases for table in (elementwise, reductions, layers, matmul, quantised) for name, cases in table.FAMILIES.items()}
+FAMILIES = {name: cases for table in (elementwise, reductions, layers, matmul, quantised, transforms) for name, cases in table.FAMILIES.items()}
