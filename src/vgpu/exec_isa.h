@@ -18,6 +18,12 @@
 #else
 #define VB 16
 #endif
+/* Before a loop over a small array that must live in registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #define NW (VB / 4)           /* 32-bit lanes in a chunk */
 #define ND (VB / 8)
 #define CW (VGPU_LANES / NW)  /* chunks in a W register */

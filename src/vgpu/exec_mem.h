@@ -96,6 +96,141 @@ INLINE void put_w(vctx *c, u16 reg, const u32 *t, u32 mask, int kind) {
 }
 INLINE u16 reg_at(const vins *ip, int j) { return j ? ((const u16 *)(ip + 1))[j - 1] : ip->d; }
 
+#if VB >= 32
+/* n elements of 16 or 32 bits of each lane stand side by side at base + addr[lane]: whole rows are
+ * moved and transposed, eight or four lanes at a time. */
+INLINE __m128i row_get(const u8 *p, u32 bytes) {
+    i32 w;
+    if (bytes == 16)
+        return _mm_loadu_si128((const __m128i *)p);
+    if (bytes == 8)
+        return _mm_loadl_epi64((const __m128i *)p);
+    memcpy(&w, p, 4);
+    return _mm_cvtsi32_si128(w);
+}
+INLINE void row_put(u8 *p, __m128i v, u32 bytes) {
+    i32 w = _mm_cvtsi128_si32(v);
+    if (bytes == 16)
+        _mm_storeu_si128((__m128i *)p, v);
+    else if (bytes == 8)
+        _mm_storel_epi64((__m128i *)p, v);
+    else
+        memcpy(p, &w, 4);
+}
+INLINE void transpose_h(__m128i *r) {
+    __m128i a[8], b[8];
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = _mm_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+        a[2 * i + 1] = _mm_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        b[4 * i] = _mm_unpacklo_epi32(a[4 * i], a[4 * i + 2]);
+        b[4 * i + 1] = _mm_unpackhi_epi32(a[4 * i], a[4 * i + 2]);
+        b[4 * i + 2] = _mm_unpacklo_epi32(a[4 * i + 1], a[4 * i + 3]);
+        b[4 * i + 3] = _mm_unpackhi_epi32(a[4 * i + 1], a[4 * i + 3]);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        r[2 * i] = _mm_unpacklo_epi64(b[i], b[i + 4]);
+        r[2 * i + 1] = _mm_unpackhi_epi64(b[i], b[i + 4]);
+    }
+}
+INLINE void rows_h(vctx *c, const vins *ip, u8 *base, const u64 *addr, int kind, int n, bool store) {
+    for (int l = 0; l < VGPU_LANES; l += 8) {
+        __m128i r[8];
+        if (store) {
+            UNROLL
+            for (int j = 0; j < 8; j++) {
+                if (j >= n) {
+                    r[j] = _mm_setzero_si128();
+                    continue;
+                }
+                const float *q = (const float *)WIDE_OF(c, reg_at(ip, j)) + l;
+                __m256i v = _mm256_load_si256((const __m256i *)q);
+                if (kind == VMEM_F) {
+                    r[j] = _mm256_cvtps_ph((__m256)v, 0);
+                    continue;
+                }
+                if (kind == VMEM_G) {
+                    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(v, 16), _mm256_set1_epi32(1));
+                    __m256i up = _mm256_add_epi32(v, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+                    __m256 nan = _mm256_cmp_ps((__m256)v, (__m256)v, _CMP_UNORD_Q);
+                    __m256i quiet = _mm256_or_si256(v, _mm256_set1_epi32(0x400000));
+                    v = _mm256_srli_epi32((__m256i)_mm256_blendv_ps((__m256)up, (__m256)quiet, nan), 16);
+                }
+                v = _mm256_and_si256(v, _mm256_set1_epi32(0xFFFF));
+                r[j] = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+            }
+            transpose_h(r);
+            UNROLL
+            for (int i = 0; i < 8; i++)
+                row_put(base + (addr[l + i] & LOW48), r[i], (u32)n * 2);
+            continue;
+        }
+        UNROLL
+        for (int i = 0; i < 8; i++)
+            r[i] = row_get(base + (addr[l + i] & LOW48), (u32)n * 2);
+        transpose_h(r);
+        UNROLL
+        for (int j = 0; j < n; j++) {
+            __m256i v = _mm256_cvtepu16_epi32(r[j]);
+            if (kind == VMEM_F)
+                v = (__m256i)_mm256_cvtph_ps(r[j]);
+            else if (kind == VMEM_G)
+                v = _mm256_slli_epi32(v, 16);
+            _mm256_store_si256((__m256i *)((u32 *)WIDE_OF(c, reg_at(ip, j)) + l), v);
+        }
+    }
+}
+INLINE void rows_4(vctx *c, const vins *ip, u8 *base, const u64 *addr, int n, bool store) {
+    for (int l = 0; l < VGPU_LANES; l += 4) {
+        __m128 r[4];
+        if (store) {
+            UNROLL
+            for (int j = 0; j < 4; j++)
+                r[j] = j < n ? _mm_load_ps((float *)WIDE_OF(c, reg_at(ip, j)) + l) : _mm_setzero_ps();
+            _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+            UNROLL
+            for (int i = 0; i < 4; i++)
+                row_put(base + (addr[l + i] & LOW48), (__m128i)r[i], (u32)n * 4);
+            continue;
+        }
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            r[i] = (__m128)row_get(base + (addr[l + i] & LOW48), (u32)n * 4);
+        _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+        UNROLL
+        for (int j = 0; j < n; j++)
+            _mm_store_ps((float *)WIDE_OF(c, reg_at(ip, j)) + l, r[j]);
+    }
+}
+/* False when it does not do this shape. */
+INLINE bool rows_move(vctx *c, const vins *ip, u8 *base, const u64 *addr, int kind, int n, bool store) {
+    if (kind == VMEM_W && (n == 4 || n == 2)) {
+        if (n == 4)
+            rows_4(c, ip, base, addr, 4, store);
+        else
+            rows_4(c, ip, base, addr, 2, store);
+        return true;
+    }
+    if (kind_size[kind] != 2 || (n != 8 && n != 4 && n != 2))
+        return false;
+    if (n == 8)
+        rows_h(c, ip, base, addr, kind, 8, store);
+    else if (n == 4)
+        rows_h(c, ip, base, addr, kind, 4, store);
+    else
+        rows_h(c, ip, base, addr, kind, 2, store);
+    return true;
+}
+#else
+INLINE bool rows_move(vctx *c, const vins *ip, u8 *base, const u64 *addr, int kind, int n, bool store) {
+    return false;
+}
+#endif
+
 /* Loads or stores n elements per lane at addr[]. Inactive lanes' addresses are ignored. */
 INLINE bool lanes_access(vctx *c, const vins *ip, u32 mask, u64 *addr, int kind, bool store) {
     int n = ip->c > 1 ? ip->c : 1;
@@ -118,6 +253,8 @@ INLINE bool lanes_access(vctx *c, const vins *ip, u32 mask, u64 *addr, int kind,
         if (act != mask && !access_fault(c, addr, mask & ~act, bytes, store))
             return false;
     }
+    if (s && act == ~0u && n > 1 && rows_move(c, ip, seg_host(s, 0), addr, kind, n, store))
+        return true;
     for (int j = 0; j < n; j++) {
         u16 reg = reg_at(ip, j);
         u64 at = (u64)j * size;
@@ -456,164 +593,4 @@ INLINE bool local_s(vctx *c, const vins *ip, u32 mask, u16 pointer, int kind, bo
         }
     }
     return true;
-}
-
-/* ---- Atomics ------------------------------------------------------------------------------------ */
-INLINE u64 atom_new(int op, u64 old, u64 v, bool wide) {
-    u32 a = (u32)old, b = (u32)v;
-    switch ((enum vatom)op) {
-    case VATOM_LOAD: return old;
-    case VATOM_STORE: case VATOM_XCHG: case VATOM_CAS: return v;
-    case VATOM_ADD: return old + v;
-    case VATOM_SUB: return old - v;
-    case VATOM_AND: return old & v;
-    case VATOM_OR: return old | v;
-    case VATOM_XOR: return old ^ v;
-    case VATOM_UMIN: return wide ? MIN(old, v) : MIN(a, b);
-    case VATOM_UMAX: return wide ? MAX(old, v) : MAX(a, b);
-    case VATOM_SMIN: return wide ? ((i64)old < (i64)v ? old : v) : ((i32)a < (i32)b ? a : b);
-    case VATOM_SMAX: return wide ? ((i64)old > (i64)v ? old : v) : ((i32)a > (i32)b ? a : b);
-    case VATOM_FADD: return as_u(as_f(a) + as_f(b));
-    case VATOM_FSUB: return as_u(as_f(a) - as_f(b));
-    case VATOM_FMIN: return as_f(b) == as_f(b) && !(as_f(a) < as_f(b)) ? b : a;
-    case VATOM_FMAX: return as_f(b) == as_f(b) && !(as_f(a) > as_f(b)) ? b : a;
-    }
-    return old;
-}
-INLINE u64 atom_one(u8 *p, int op, u64 v, u64 expected, bool wide, bool shared) {
-    if (wide) {
-        u64 old = __atomic_load_n((u64 *)p, __ATOMIC_RELAXED);
-        for (;;) {
-            if (op == VATOM_LOAD || (op == VATOM_CAS && old != expected))
-                return old;
-            u64 now = atom_new(op, old, v, true);
-            if (__atomic_compare_exchange_n((u64 *)p, &old, now, false, __ATOMIC_SEQ_CST,
-                                            __ATOMIC_SEQ_CST))
-                return old;
-        }
-    }
-    u32 old = __atomic_load_n((u32 *)p, __ATOMIC_RELAXED);
-    for (;;) {
-        if (op == VATOM_LOAD || (op == VATOM_CAS && old != (u32)expected))
-            return old;
-        u32 now = (u32)atom_new(op, old, v, false);
-        if (!shared) {
-            memcpy(p, &now, 4);
-            return old;
-        }
-        if (__atomic_compare_exchange_n((u32 *)p, &old, now, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST))
-            return old;
-    }
-}
-/* Lane after lane. Atomics on device memory are real ones; on threadgroup memory one host thread
- * runs the whole threadgroup. */
-static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
-    const u64 *addr = (const u64 *)WIDE_OF(c, ip->a);
-    u8 *v = WIDE_OF(c, ip->b), *e = WIDE_OF(c, ip->c), *d = WIDE_OF(c, ip->d);
-    u32 size = wide ? 8 : 4;
-    bool store = ip->x != VATOM_LOAD;
-    u32 ok = lanes_ok(c, addr, mask, size, store);
-    if (ok != mask && !access_fault(c, addr, mask & ~ok, size, store))
-        return false;
-    for (u32 l = 0; l < VGPU_LANES; l++) {
-        if (!(mask >> l & 1))
-            continue;
-        u64 old = 0;
-        if (ok >> l & 1) {
-            u64 n = addr[l] >> 48;
-            u8 *p = seg_host(&c->segs[n], addr[l] & LOW48);
-            u64 x = wide ? ((u64 *)v)[l] : ((u32 *)v)[l];
-            u64 y = wide ? ((u64 *)e)[l] : ((u32 *)e)[l];
-            if ((uintptr_t)p & (size - 1)) /* a torn access is still one the host can do */
-                old = atom_one(p, ip->x, x, y, wide, false);
-            else
-                old = atom_one(p, ip->x, x, y, wide, n != SEG_THREADGROUP);
-        }
-        if (wide)
-            ((u64 *)d)[l] = old;
-        else
-            ((u32 *)d)[l] = (u32)old;
-    }
-    return true;
-}
-
-/* ---- Matrices ----------------------------------------------------------------------------------- */
-/* Element kinds F, G, W; element (r, col) at base + (col * x + r * y) * size. */
-INLINE bool matrix_access(vctx *c, u64 base, i64 x, i64 y, u16 reg, int kind, bool store) {
-    float *m = (float *)WIDE_OF(c, reg);
-    u32 size = kind_size[kind];
-    u64 low = base, high = base;
-    u64 dx = (u64)(x * 7 * (i64)size), dy = (u64)(y * 7 * (i64)size);
-    *(x < 0 ? &low : &high) += dx;
-    *(y < 0 ? &low : &high) += dy;
-    const vseg *s = seg_of(c, low, high, size, store);
-    if (!s) {
-        u64 addr[2] = {low, high};
-        bool low_ok = seg_of(c, low, low, size, store) != NULL;
-        if (!access_fault(c, &addr[low_ok ? 1 : 0], 1, size, store)) {
-            c->fault.lanes = c->mask;
-            return false;
-        }
-        if (!store)
-            memset(m, 0, 256);
-        return true;
-    }
-    u8 *p = seg_host(s, base & LOW48);
-    if (x == 1 && kind == VMEM_W) {
-        for (int r = 0; r < 8; r++) {
-            u8 *q = p + (i64)r * y * 4;
-            if (store)
-                memcpy(q, m + r * 8, 32);
-            else
-                memcpy(m + r * 8, q, 32);
-        }
-        return true;
-    }
-    if (x == 1 && !store) {
-        u32 t[64] __attribute__((aligned(64)));
-        for (int r = 0; r < 8; r++) {
-            u16 h[8];
-            memcpy(h, p + (i64)r * y * 2, 16);
-            for (int i = 0; i < 8; i++)
-                t[r * 8 + i] = h[i];
-        }
-        for (int i = 0; i < 64 / NW; i++)
-            ((vu *)m)[i] = from_memory(((vu *)t)[i], kind);
-        return true;
-    }
-    for (int r = 0; r < 8; r++)
-        for (int col = 0; col < 8; col++) {
-            u8 *q = p + ((i64)col * x + (i64)r * y) * (i64)size;
-            if (store)
-                raw_store(q, kind, to_memory_s(as_u(m[r * 8 + col]), kind));
-            else
-                m[r * 8 + col] = as_f(from_memory_s(raw_load(q, kind), kind));
-        }
-    return true;
-}
-/* d = a * b + c, k = 0..7 in order; d may be any of the operands. */
-INLINE void matrix_mma(float *d, const float *a, const float *b, const float *c) {
-#if VB >= 32
-    __m256 acc[8];
-    for (int i = 0; i < 8; i++)
-        acc[i] = _mm256_load_ps(c + i * 8);
-    for (int k = 0; k < 8; k++) {
-        __m256 row = _mm256_load_ps(b + k * 8);
-        for (int i = 0; i < 8; i++)
-            acc[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + i * 8 + k), row, acc[i]);
-    }
-    for (int i = 0; i < 8; i++)
-        _mm256_store_ps(d + i * 8, acc[i]);
-#else
-    vf acc[8][8 / NW];
-    for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 8 / NW; j++) {
-            vf s = ((const vf *)(c + i * 8))[j];
-            for (int k = 0; k < 8; k++)
-                s = fma_v(splat_f(a[i * 8 + k]), ((const vf *)(b + k * 8))[j], s);
-            acc[i][j] = s;
-        }
-    memcpy(d, acc, 256);
-#endif
 }

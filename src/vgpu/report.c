@@ -55,7 +55,7 @@ tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const
     const src_loc *loc = f->pc < k->n_code ? k->site[k->sites[f->pc]].loc : NULL;
     u32 before = ctx->errors;
     switch ((enum vfault_kind)f->kind) {
-    case VFAULT_STEPS: diag_at(ctx, loc, TM3401, k->name, 0ull); break;
+    case VFAULT_STEPS: diag_at(ctx, loc, TM3401, k->name, (unsigned long long)f->address); break;
     case VFAULT_BARRIER_DIVERGENT: diag_at(ctx, loc, TM3201, k->name); break;
     case VFAULT_BARRIER_MISMATCH: diag_at(ctx, loc, TM3202, k->name); break;
     case VFAULT_MATRIX_DIVERGENT: diag_at(ctx, loc, TM3203, k->name); break;

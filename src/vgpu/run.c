@@ -15,7 +15,7 @@
 u64 vexec_flush(bool on);
 void vexec_restore(u64 old);
 
-enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64 };
+enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64, DEFAULT_STEPS = 1000000000 };
 
 typedef struct vworker {
     struct vworker *next;
@@ -203,7 +203,7 @@ static void ctx_start(const launch *l, vctx *c, const group_at *at, u32 simd) {
     c->depth = 0;
     c->index = simd;
     c->done = false;
-    c->steps = l->p->max_steps ? l->p->max_steps : 1000000000;
+    c->steps = l->p->max_steps ? l->p->max_steps : DEFAULT_STEPS;
     c->fault.kind = VFAULT_NONE;
     for (u32 i = 0; i < k->n_params; i++) {
         const vparam *p = &k->params[i];
@@ -412,6 +412,8 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p)
         status = diag_at(ctx, NULL, TM9002, "launch");
     else if (l.fault_group < l.total) {
         u64 g = l.fault_group;
+        if (l.fault.kind == VFAULT_STEPS)
+            l.fault.address = p->max_steps ? p->max_steps : DEFAULT_STEPS;
         u32 at[3] = {(u32)(g % p->grid[0]), (u32)(g / p->grid[0] % p->grid[1]),
                      (u32)(g / p->grid[0] / p->grid[1])};
         status = vgpu_report(ctx, k, segs, &l.fault, at);

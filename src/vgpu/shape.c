@@ -402,8 +402,9 @@ static void pick_address(vbuild *b, vinst *i) {
     } else {
         address a = {0};
         i->op = (u16)(row + (local ? (store ? 9 : 7) : store ? 5 : 2));
-        if (!local && add_terms(b, &a, p) && a.has_off && a.n && fits_imm(a.imm)) {
-            u32 base = a.base[0];
+        if (!local && add_terms(b, &a, p) && a.has_off && (a.n == 0 || fits_imm(a.imm))) {
+            u32 base = a.n ? a.base[0] : v_dw(b, (u64)a.imm);
+            a.imm = a.n ? a.imm : 0;
             for (u32 t = 1; t < a.n; t++) {
                 u32 s[2] = {base, a.base[t]}, d = new_like(b, CLS_D, true);
                 b->site = i->site;
@@ -428,8 +429,24 @@ static void pick_address(vbuild *b, vinst *i) {
         for (u32 s = i->ns - (sources - 1); s < i->ns; s++)
             i->s[s] = need_lanes(b, i, i->s[s]);
 }
+/* Constant parts of a matrix's address go into the instruction. */
+static void fold_matrix_address(vbuild *b, vinst *i) {
+    u32 at = i->op == VOP_xstore ? 1 : 0;
+    i64 imm = 0;
+    for (vinst *d = v_at(b, i->s[at])->def; d && d->op >= VOP_add_d && d->op <= VOP_add_d_ss &&
+                                            v_at(b, d->s[1])->constant;
+         d = v_at(b, i->s[at])->def) {
+        imm += (i64)v_at(b, d->s[1])->bits;
+        if (!fits_imm(imm))
+            return;
+        i->s[at] = d->s[0];
+        i->imm = (i32)imm;
+    }
+}
 static void shape_inst(vbuild *b, vinst *i) {
     const char *sig = vops[i->op].sig;
+    if (i->op == VOP_xload || i->op == VOP_xstore)
+        fold_matrix_address(b, i);
     if (is_memory(i->op)) {
         pick_address(b, i);
         return;

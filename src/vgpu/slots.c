@@ -189,7 +189,9 @@ static void find_intervals(vbuild *b) {
 }
 
 /* ---- The scan ------------------------------------------------------------------------------------------ */
-static i32 take(vbuild *b, pool *p, i32 hint) {
+static i32 take(vbuild *b, pool *p, i32 hint, i32 second) {
+    if (hint < 0 || (u32)hint >= p->used.count || p->used.at[hint])
+        hint = second;
     if (hint >= 0 && (u32)hint < p->used.count && !p->used.at[hint]) {
         p->used.at[hint] = 1;
         return hint;
@@ -249,7 +251,9 @@ bool slots_kernel(vbuild *b) {
         }
         for (u32 v = starts[pos]; v != NO; v = next_start[v]) {
             i32 hint = partner[v] >= 0 ? v_at(b, (u32)partner[v])->slot : -1;
-            v_at(b, v)->slot = take(b, &pools[pool_of(v_at(b, v))], hint);
+            const vinst *def = v_at(b, v)->def;
+            i32 second = def && def->op == VOP_xmma ? v_at(b, def->s[2])->slot : -1; /* sums stay */
+            v_at(b, v)->slot = take(b, &pools[pool_of(v_at(b, v))], hint, second);
         }
     }
     for (u32 v = 0; v < b->vals.count; v++)
