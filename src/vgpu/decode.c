@@ -127,9 +127,12 @@ static u32 const_comps(vbuild *b, const air_const *c, u32 *out) {
     case AIR_C_NULL: case AIR_C_UNDEF: case AIR_C_POISON: zeros_of(b, t, out); return n;
     case AIR_C_INT: case AIR_C_FLOAT: out[0] = scalar_const(b, type_comp(b, t, 0), c->wide); return 1;
     case AIR_C_AGGREGATE:
-        if (type_is_matrix(t)) {
-            v_refuse(b, "a matrix constant");
-            zeros_of(b, t, out);
+        if (type_is_matrix(t)) { /* elements 0 and 1 are each lane's own; the rest is not looked at */
+            u32 own[2] = {0};
+            if (const_comps(b, (const air_const *)c->elems[0], &own[0]) != 1 ||
+                const_comps(b, (const air_const *)c->elems[1], &own[1]) != 1)
+                v_refuse(b, "a matrix constant of this form");
+            out[0] = v_op2(b, VOP_xmake, own[0], own[1]);
             return n;
         }
         n = 0;

@@ -372,6 +372,7 @@ def gemm_cases():
         yield split_k(layout, FLOATS[j % 3], 16, 16, (30, 37, 400), 4)
         yield split_k(layout, FLOATS[(j + 1) % 3], 32, 32, (64, 64, 512), 4)
         yield split_k(layout, FLOATS[(j + 2) % 3], 32, 16, (41, 16, 333), 2, axpby=True)
+        yield split_k(layout, "complex64", 16, 16, (32, 48, 160), 2, axpby=j == 1)
     for j, layout in enumerate(("nn", "nt", "tn", "tt")):
         for size in (32, 64):
             dtype = FLOATS[(j + size // 32) % 3]
