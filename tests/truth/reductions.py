@@ -184,7 +184,7 @@ def reduce_cases():
         for dtype in types:
             yield all_reduce(op, dtype)
             yield row_simple(op, dtype)
-        for dtype in {types[0], types[-1], "float32" if "float32" in types else types[1]}:
+        for dtype in dict.fromkeys((types[0], types[-1], "float32" if "float32" in types else types[1])):
             for ndim in (1, 2, 5):
                 yield row_general("small", op, dtype, ndim, (3, 4, 5, 2, 7))
                 yield row_general("looped", op, dtype, ndim, (3, 2, 2, 3, 533))
