@@ -49,6 +49,46 @@ UNARY = {
 STEPS = {"Sigmoid": 4, "Sinh": 2}
 
 
+# What the edges of the number line give, where the operation says it.
+EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 6e4)
+UNARY_EDGES = ("Abs", "Ceil", "Floor", "Negative", "Square", "Round", "ArcTan", "Cos", "Exp", "Log", "Log2", "Log10", "Sin",
+               "Sqrt", "Rsqrt", "Tanh", "ArcSin", "ArcCos", "Sigmoid", "Cosh")
+BINARY_EDGES = ("Add", "Subtract", "Multiply", "Divide", "Maximum", "Minimum", "Equal", "NotEqual", "Greater", "Less",
+                "GreaterEqual", "LessEqual", "ArcTan2", "LogAddExp", "NaNEqual", "Power")
+
+
+def unary_edges(op, dtype):
+    reference, _, _, wide = UNARY[op]
+
+    def make(rng):
+        x = store(np.array(EDGES), dtype)
+        with np.errstate(all="ignore"):
+            want = rounded_to(reference(load(x, dtype)), dtype)
+        return Launch({0: x, 2: u32(len(x))}, {1: Out(want, dtype, ulps(op, dtype, wide), 0)}, **flat(len(x)))
+
+    return Case(f"v_{op}{dtype}{dtype}", make, label="edges")
+
+
+def binary_edges(op, dtype):
+    reference, _, _, boolean, wide = BINARY[op]
+
+    def make(rng):
+        a, b = (store(v.reshape(-1), dtype) for v in np.meshgrid(EDGES, EDGES))
+        with np.errstate(all="ignore"):
+            want = reference(load(a, dtype), load(b, dtype))
+            want = want if boolean else rounded_to(want, dtype)
+        out = Out(want, "bool_" if boolean else dtype, max(wide, 1), 0)
+        return Launch({0: a, 1: b, 3: u32(len(a))}, {2: out}, **flat(len(a)))
+
+    return Case(f"vv_{op}{dtype}", make, label="edges")
+
+
+def rounded_to(v, dtype):
+    """Numbers too large for the type become infinite."""
+    with np.errstate(all="ignore"):
+        return load(store(v, dtype), dtype)
+
+
 def ulps(op, dtype, wide):
     return wide if dtype in ("float32", "complex64") else min(wide, STEPS.get(op, .51 if dtype == "float16" else 1))
 
@@ -81,6 +121,9 @@ def unary_cases():
         for dtype in types:
             yield unary("v", op, dtype)
         yield unary("gn1", op, types[0])
+    for op in UNARY_EDGES:
+        for dtype in FLOATS:
+            yield unary_edges(op, dtype)
     for op in ("Abs", "Square", "Negative"):
         for dtype in ("uint8", "int16", "int32", "float16", "float32", "bfloat16"):
             yield unary("vn", op, dtype)
@@ -194,6 +237,9 @@ def binary_cases():
     for op, (_, _, types, _, _) in BINARY.items():
         for dtype in types:
             yield binary("vv", op, dtype)
+    for op in BINARY_EDGES:
+        for dtype in FLOATS:
+            yield binary_edges(op, dtype)
     for form in ("ss", "sv", "vs", "svn", "vsn", "vvn", "g1", "g2", "g3", "gn2"):
         for op, dtype in (("Add", "float32"), ("Subtract", "int16"), ("Multiply", "bfloat16"), ("Greater", "uint8"),
                           ("Maximum", "float16")):
