@@ -142,10 +142,46 @@ typedef struct tm_launch_params {
     uint64_t max_steps;        /* block executions per simdgroup before "endless loop"; 0: 1e9 */
     uint32_t grid_threads[3];  /* threads of the whole grid, when its last threadgroups are partial
                                   (dispatchThreads); 0: grid * group */
+    struct tm_counters *counters; /* where the launch adds its counts; NULL: nowhere */
 } tm_launch_params;
 /* Runs to completion. 0, or -1 with 30xx..34xx diagnostics; memory outside the arguments is never
  * touched either way. */
 TM_API int tm_launch(tm_context *ctx, const tm_kernel *k, const tm_launch_params *params);
+
+/* ---- Counters and the performance model --------------------------------------------------------- */
+/* Like tm_kernel_new, for a kernel whose launches can be counted. It runs slower, with the same results. */
+TM_API tm_kernel *tm_kernel_new_counting(tm_context *ctx, tm_library *lib, uint32_t index,
+                                         const tm_constant_value *constants, uint32_t n_constants,
+                                         const char *checks);
+typedef struct tm_counters tm_counters;
+/* Counters of one kernel, all 0; launches that name them in their parameters add to them, one launch at
+ * a time. The kernel must outlive them. NULL when the kernel was not made for counting. */
+TM_API tm_counters *tm_counters_new(tm_context *ctx, const tm_kernel *k);
+TM_API void tm_counters_free(tm_counters *c);
+TM_API void tm_counters_reset(tm_counters *c);
+/* The bank model of threadgroup memory, which Apple has not published: 32 banks of 4 bytes unless set.
+ * Both powers of two, up to 256 banks and 16 bytes. */
+TM_API int tm_counters_banks(tm_context *ctx, tm_counters *c, uint32_t banks, uint32_t bank_bytes);
+/* The totals by number or name ("device_read_bytes", "bank_conflict_cycles", ...). */
+TM_API uint32_t tm_counter_count(void);
+TM_API const char *tm_counter_name(uint32_t index);    /* NULL past the end */
+TM_API const char *tm_counter_meaning(uint32_t index);
+TM_API uint64_t tm_counters_value(const tm_counters *c, const char *name); /* 0 when there is no such name */
+/* "table" (for people), "json" (everything: classes, source lines, model), "trace" (threadgroups on the
+ * cores of `chip` over model time: Chrome's event format, which Perfetto opens). A NULL chip is m1 for
+ * the trace and all chips otherwise. Owned by the context until the next call; NULL on error. */
+TM_API const char *tm_counters_text(tm_context *ctx, const tm_counters *c, const char *form, const char *chip);
+TM_API const char *tm_chip_name(uint32_t index);       /* "m1" .. "m5-max"; NULL past the end */
+typedef struct tm_estimate {
+    double low_us, high_us;    /* of all launches counted: everything overlaps; nothing does */
+    double expected_us;        /* between them: their geometric mean */
+    const char *bound;         /* the longest part at the low end: "ALU", "DRAM", "launch", ... */
+    const char *confidence;
+    double occupancy_low, occupancy_high; /* resident threads, of the most a core can hold */
+} tm_estimate;
+/* -1 with a diagnostic when the chip is unknown. */
+TM_API int tm_counters_estimate(tm_context *ctx, const tm_counters *c, const char *chip, tm_estimate *out);
+
 TM_API const char *tm_isa(void); /* instruction set the virtual GPU chose: "avx512", "avx2", ... */
 
 #ifdef __cplusplus

@@ -147,10 +147,6 @@ TM_API int tm_function_verify(tm_context *ctx, tm_library *lib, uint32_t index) 
     return air_check_rules(m, lib->kernel.air_minor);
 }
 
-struct tm_kernel {
-    vgpu_kernel *k;
-};
-
 /* The checks that a list names; without a list all. */
 static tm_status parse_checks(tm_ctx *ctx, const char *list, vgpu_checks *out) {
     *out = list ? (vgpu_checks){0} : (vgpu_checks){.bounds = true, .barriers = true};
@@ -167,12 +163,12 @@ static tm_status parse_checks(tm_ctx *ctx, const char *list, vgpu_checks *out) {
     return 0;
 }
 
-TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
-                                const tm_constant_value *constants, uint32_t n_constants,
-                                const char *checks) {
+static tm_kernel *kernel_new(tm_context *ctx, tm_library *lib, uint32_t index, const tm_constant_value *constants,
+                             uint32_t n_constants, const char *checks, bool count) {
     vgpu_checks on;
     if (parse_checks(ctx->ctx, checks, &on) != 0)
         return NULL;
+    on.count = count;
     air_module *m = open_module(ctx->ctx, lib, index);
     tm_kernel *k = m ? calloc(1, sizeof *k) : NULL;
     if (!k)
@@ -183,6 +179,18 @@ TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index
         return NULL;
     }
     return k;
+}
+
+TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
+                                const tm_constant_value *constants, uint32_t n_constants,
+                                const char *checks) {
+    return kernel_new(ctx, lib, index, constants, n_constants, checks, false);
+}
+
+TM_API tm_kernel *tm_kernel_new_counting(tm_context *ctx, tm_library *lib, uint32_t index,
+                                         const tm_constant_value *constants, uint32_t n_constants,
+                                         const char *checks) {
+    return kernel_new(ctx, lib, index, constants, n_constants, checks, true);
 }
 
 TM_API void tm_kernel_free(tm_kernel *k) {

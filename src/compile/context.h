@@ -8,3 +8,6 @@ struct tm_context {
     tm_ctx *ctx;
     text shown; /* owned by the context until the next call */
 };
+struct tm_kernel {
+    struct vgpu_kernel *k;
+};

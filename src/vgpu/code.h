@@ -66,6 +66,7 @@ typedef struct vparam {
     u8 system, axis;  /* SCALAR and LANES */
     bool writes, gated;
     u16 seg;          /* BUFFER */
+    u8 space;         /* BUFFER: AIR's address space, 2 is constant */
     u32 location, min_size;
     i32 reg;          /* scalar number, or wide slot for LANES; -1 unused */
     const char *name;
@@ -89,6 +90,7 @@ struct vgpu_kernel {
     u64 const_size;
     bool const_writable; /* while static initialisers run */
     vgpu_checks checks;
+    struct count_plan *count; /* NULL unless decoded with checks.count */
     bool flush;       /* f32 subnormals are zero */
     struct vpool *pool; /* idle workers */
 };
@@ -122,6 +124,7 @@ struct vctx {
     u32 pc, mask, live, rpc, depth, index;
     u64 steps;
     u32 barrier;      /* where it waits */
+    struct count_tally *tally; /* NULL when k->count is */
     bool done;
     vfault fault;
     vwait stack[VGPU_STACK];

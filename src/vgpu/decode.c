@@ -488,6 +488,7 @@ static void kernel_arguments(vbuild *b, vinstance *in) {
             p.kind = a->space == 3 ? VPARAM_THREADGROUP : VPARAM_BUFFER;
             if (p.kind == VPARAM_BUFFER)
                 p.seg = (u16)k->n_segs++;
+            p.space = (u8)a->space;
             comps[0] = new_param(b, p, CLS_D, false);
             break;
         case AIR_ARG_SYSTEM: system_argument(b, a, arg->type, comps, n); break;

@@ -3,6 +3,7 @@
  * out; phis become copies at the end of the blocks before (parallel: a value is read before its
  * register is written). A run of matrix products becomes one instruction. */
 #include "vgpu/build.h"
+#include "vgpu/count.h"
 
 typedef struct encoder {
     vbuild *b;
@@ -13,6 +14,7 @@ typedef struct encoder {
     VEC(u32) meets;
     u32 *readers;      /* per register: pending copies that read it */
     i32 *writer;       /* per register: pending copy that writes it */
+    u32 n_access, n_branch; /* counted so far, in the order of count_plan.c */
 } encoder;
 
 static void put(encoder *e, vins i, u32 site) {
@@ -38,7 +40,14 @@ static void put_memory(encoder *e, const vinst *i) {
         put(e, ext, i->site);
     }
 }
+/* Words that count, when the kernel was decoded to be counted. */
+static void put_count(encoder *e, u16 op, u16 a, u32 number, u32 site) {
+    if (e->b->k->count)
+        put(e, (vins){.op = op, .a = a, .imm = (i32)number}, site);
+}
 static void put_inst(encoder *e, const vinst *i) {
+    if (count_is_access(i->op))
+        put_count(e, VOP_count_access, 0, e->n_access++, i->site);
     if (i->op >= VOP_ld_b_s && i->op <= VOP_stl_d_p) {
         put_memory(e, i);
         return;
@@ -151,6 +160,7 @@ static void put_block(encoder *e, u32 order) {
     k->pc = e->code.count;
     if (k->is_meet)
         put(e, (vins){.op = VOP_join}, 0);
+    put_count(e, VOP_count, 0, order, 0);
     for (vinst *i = k->first; i;) {
         if (i->op == VOP_xmma && i->x == VMEM_W) {
             i = put_products(e, i);
@@ -166,6 +176,8 @@ static void put_block(encoder *e, u32 order) {
         break;
     case TERM_CBR: {
         u32 meet = v_at(b, k->cond)->divergent ? k->ipdom : NO;
+        if (v_at(b, k->cond)->divergent)
+            put_count(e, VOP_count_branch, reg(e, k->cond), e->n_branch++, k->site);
         VEC_PUSH(b->a, &e->fix, e->code.count);
         put(e, (vins){.op = VOP_cbr, .a = reg(e, k->cond), .imm = (i32)k->succ[0]}, k->site);
         VEC_PUSH(b->a, &e->fix, e->code.count);
@@ -175,6 +187,8 @@ static void put_block(encoder *e, u32 order) {
         break;
     }
     case TERM_RETM:
+        if (v_at(b, k->cond)->divergent)
+            put_count(e, VOP_count_branch, reg(e, k->cond), e->n_branch++, k->site);
         put(e, (vins){.op = VOP_retm, .a = reg(e, k->cond)}, 0);
         put_jump(e, order, k->succ[0]);
         break;
@@ -185,6 +199,8 @@ static void put_block(encoder *e, u32 order) {
 bool encode_kernel(vbuild *b) {
     vgpu_kernel *k = b->k;
     encoder e = {.b = b};
+    if (k->checks.count && !count_plan_kernel(b))
+        return false;
     u32 places = k->n_wide + k->n_scalar + 1;
     e.readers = ARENA_ARRAY(b->a, u32, places);
     e.writer = ARENA_ARRAY(b->a, i32, places);

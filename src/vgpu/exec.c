@@ -5,6 +5,7 @@
  * still runs is active, handlers write whole registers; else those of the second half keep inactive
  * lanes. REBASE picks the half whenever the mask changes.
  * A register may be its own operand: handlers read a chunk before they write it, or copy first. */
+#include "vgpu/count.h"
 #include "vgpu/exec_atomic.h"
 #include "vgpu/exec_matrix.h"
 #include <stdlib.h>

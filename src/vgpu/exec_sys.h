@@ -240,3 +240,15 @@ HB(barrier) {
     return VSTOP_BARRIER;
 }
 HB(trap) { FAULT(VFAULT_UNREACHABLE); }
+HB(count) {
+    vcount_block(c, (u32)ip->imm, mask);
+    NEXT;
+}
+HB(count_access) {
+    vcount_access(c, ip + 1, mask, (u32)ip->imm);
+    NEXT;
+}
+HB(count_branch) {
+    vcount_branch(c, (u32)S[ip->a], mask, (u32)ip->imm);
+    NEXT;
+}

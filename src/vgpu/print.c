@@ -69,7 +69,7 @@ void vgpu_print(text *out, const vgpu_kernel *k) {
             pc++;
         } else {
             char d = o->sig[0];
-            if (i->op == VOP_br || i->op == VOP_xmmas)
+            if (i->op == VOP_br || i->op == VOP_xmmas || i->op >= VOP_count)
                 text_printf(out, " %d", i->imm);
             if (d != '=') {
                 bool all = o->forms > 1 && o->form == o->forms - 1 && i->op != VOP_sel_w_ss && i->op != VOP_sel_d_ss;

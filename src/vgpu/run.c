@@ -6,7 +6,7 @@
  * before it have started, and finish.
  * A simdgroup runs until it ends or waits at a barrier; kernels without barriers, and threadgroups of
  * one simdgroup, need one set of registers only. */
-#include "vgpu/code.h"
+#include "vgpu/count.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,6 +41,8 @@ typedef struct launch {
     pthread_mutex_t lock;
     vfault fault;
     bool out_of_memory;
+    tm_counters *counters; /* NULL: not asked for */
+    count_foot *foot;
 } launch;
 
 /* ---- Workers ------------------------------------------------------------------------------------------ */
@@ -278,12 +280,25 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         __atomic_store_n(&l->out_of_memory, true, __ATOMIC_RELAXED);
         return;
     }
+    count_tally *tally = l->k->count ? count_begin(l->k, l->counters, l->foot) : NULL;
+    if (l->k->count && !tally) {
+        __atomic_store_n(&l->out_of_memory, true, __ATOMIC_RELAXED);
+        worker_put(l, w);
+        return;
+    }
+    for (u32 i = 0; i < w->n_ctx; i++)
+        w->ctx[i].tally = tally;
     u64 flags = vexec_flush(l->k->flush);
     for (;;) {
         u64 g = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
         if (g >= l->total || g > __atomic_load_n(&l->fault_group, __ATOMIC_RELAXED))
             break;
+        u64 weight = tally ? tally->weight : 0, lines = tally ? tally->lines : 0;
         vfault *f = run_group(l, w, g);
+        if (tally) {
+            tally->simdgroups += group_of(l, g).n_simd;
+            count_group_end(l->counters, tally, g, weight, lines);
+        }
         if (f) {
             pthread_mutex_lock(&l->lock);
             if (g < l->fault_group) {
@@ -302,6 +317,11 @@ static void work(launch *l, bool may_stop, bool *stopped) {
     }
     vexec_restore(flags);
     worker_put(l, w);
+    if (tally) {
+        pthread_mutex_lock(&l->lock);
+        count_end(l->counters, tally, l->k);
+        pthread_mutex_unlock(&l->lock);
+    }
 }
 static void *helper(void *data) {
     bool stopped;
@@ -407,6 +427,14 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p)
     l.threads = p->threads ? p->threads : (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     l.threads = MIN(l.threads, MAX_THREADS);
     bind(&l, segs);
+    l.counters = k->count ? p->counters : NULL;
+    if (k->count) {
+        l.foot = count_foot_new(k, segs);
+        if (!l.foot || (l.counters && count_launch(l.counters, p, l.tg_bytes) != 0)) {
+            status = diag_at(ctx, NULL, TM9002, "launch");
+            goto out;
+        }
+    }
     run_all(&l);
     if (l.out_of_memory)
         status = diag_at(ctx, NULL, TM9002, "launch");
@@ -419,6 +447,8 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p)
         status = vgpu_report(ctx, k, segs, &l.fault, at);
     }
 out:
+    if (k->count)
+        count_foot_end(l.counters, l.foot, k);
     if (segs != small_segs)
         free(segs);
     if (l.buffers != small_buffers)

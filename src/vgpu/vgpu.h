@@ -7,8 +7,8 @@
 
 typedef struct vgpu_kernel vgpu_kernel;
 /* Without `bounds` bad accesses are dropped; without `barriers` a simdgroup waits when some of its lanes
- * do, at whatever barrier, and one that has ended counts as waiting. */
-typedef struct vgpu_checks { bool bounds, barriers; } vgpu_checks;
+ * do, at whatever barrier, and one that has ended counts as waiting. `count`: see count.h. */
+typedef struct vgpu_checks { bool bounds, barriers, count; } vgpu_checks;
 
 /* Does not keep the module. NULL with 30xx diagnostics (unsupported intrinsic by name, texture, ...). */
 vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
