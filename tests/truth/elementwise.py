@@ -93,25 +93,33 @@ def ulps(op, dtype, wide):
     return wide if dtype in ("float32", "complex64") else min(wide, STEPS.get(op, .51 if dtype == "float16" else 1))
 
 
+def contiguous(form, n, itemsize, group):
+    """Geometry and the size argument. Names that end in n or 2 take 8 bytes a thread; 2: a grid of two dimensions."""
+    count = ceil(n, max(1, 8 // itemsize)) if form[-1] in "n2" else n
+    if form[-1] != "2":
+        return flat(count, group), u32(n)
+    return {"threads": (ceil(count, 3), 3, 1), "group": (32, 2, 1)}, i64(n)
+
+
 def unary(form, op, dtype):
     reference, (low, high), _, wide = UNARY[op]
     out = "float32" if op in ("Real", "Imag") else dtype
 
     def make(rng):
-        if form == "gn1":
+        if form in ("gn1", "gn4large"):
             shape, at = (7, 5, 3, 11), (1, 77, 539, 7)
             x = random(rng, dtype, 7 * 7 * 77, low, high)
-            view = np.lib.stride_tricks.as_strided(x, shape, [a * x.itemsize for a in at])
-            geometry = {"threads": (11, 3, 35), "group": block(11, 3, 35)}
+            view = lifted(x, at, shape)
+            where = geometry(form, shape, 4 if form == "gn4large" else 1)
             extra = {2: i32(*shape), 3: i64(*at), 4: i32(4)}
         else:
             x = view = random(rng, dtype, N, low, high)
-            n = N if form == "v" else ceil(N, max(1, 8 // x.itemsize))
-            geometry, extra = flat(n, 256), {2: u32(N)}
+            where, extra = contiguous(form, N, x.itemsize, 256)
+            extra = {2: extra}
         with np.errstate(all="ignore"):
             want = reference(load(view, dtype))
         slack = 1e-4 if (op, dtype) == ("Sqrt", "complex64") else 1e-7 if wide else 0  # it subtracts near equals
-        return Launch({0: x} | extra, {1: Out(want, out, ulps(op, dtype, wide), slack)}, **geometry)
+        return Launch({0: x} | extra, {1: Out(want, out, ulps(op, dtype, wide), slack)}, **where)
 
     return Case(f"{form}_{op}{dtype}{out}", make)
 
@@ -127,6 +135,8 @@ def unary_cases():
     for op in ("Abs", "Square", "Negative"):
         for dtype in ("uint8", "int16", "int32", "float16", "float32", "bfloat16"):
             yield unary("vn", op, dtype)
+            yield unary("v2", op, dtype)
+            yield unary("gn4large", op, dtype)
 
 
 def floor_mod(a, b):
@@ -195,6 +205,15 @@ STRIDED = {"g1": ((37,), (2,), (3,)), "g2": ((13, 37), (40, 1), (1, 13)), "g3": 
            "gn2": ((3, 4, 5, 7), (140, 35, 7, 1), (1, 3, 12, 60))}
 
 
+def plain(form):
+    """The strided form of which this one has wide indices, or a strided result."""
+    return {"gn4": "gn2"}.get(form.replace("large", "").replace("gg", "g"), form.replace("large", "").replace("gg", "g"))
+
+
+def per_thread(form):
+    return 4 if "n4" in form else 2 if "n2" in form else 1
+
+
 def geometry(form, shape, work):
     dims = list(shape[::-1]) + [1, 1]
     x, y = dims[0], dims[1]
@@ -210,16 +229,16 @@ def binary(form, op, dtype):
     def make(rng):
         a, b = operands(rng, kind, dtype, N)
         first = 2
-        if form in STRIDED:
-            shape, sa, sb = STRIDED[form]
+        if form[0] == "g":
+            shape, sa, sb = STRIDED[plain(form)]
             va, vb = lifted(a, sa, shape), lifted(b, sb, shape)
-            where = geometry(form, shape, 2 if form == "gn2" else 1)
-            extra = [i32(*shape), i64(*sa), i64(*sb), i32(4)] if form == "gn2" else [i64(*sa), i64(*sb)]
+            where = geometry(form, shape, per_thread(form))
+            extra = [i32(*shape), i64(*sa), i64(*sb), i32(4)] if len(shape) == 4 else [i64(*sa), i64(*sb)]
         else:
             va = a[:1] if form[0] == "s" else a
             vb = b[:1] if form[1] == "s" else b
-            work = max(1, 8 // a.itemsize) if form.endswith("n") else 1
-            where, extra = flat(1 if form == "ss" else ceil(N, work), 96), [] if form == "ss" else [u32(N)]
+            where, size = contiguous(form, 1 if form == "ss" else N, a.itemsize, 96)
+            extra = [] if form == "ss" else [size]
         with np.errstate(all="ignore"):
             want = reference(load(va, dtype), load(vb, dtype))
         limit = .51 if dtype == "float16" else 1
@@ -240,7 +259,8 @@ def binary_cases():
     for op in BINARY_EDGES:
         for dtype in FLOATS:
             yield binary_edges(op, dtype)
-    for form in ("ss", "sv", "vs", "svn", "vsn", "vvn", "g1", "g2", "g3", "gn2"):
+    for form in ("ss", "sv", "vs", "svn", "vsn", "vvn", "sv2", "vs2", "vv2", "g1", "g2", "g3", "gn2", "g1large", "g2large",
+                 "g3large", "gn4large"):
         for op, dtype in (("Add", "float32"), ("Subtract", "int16"), ("Multiply", "bfloat16"), ("Greater", "uint8"),
                           ("Maximum", "float16")):
             yield binary(form, op, dtype)
@@ -266,19 +286,19 @@ def select(form, dtype):
         b, c = random(rng, dtype, N), random(rng, dtype, N)
         a = random(rng, "bool_", N)
         va, vb, vc = a, b, c
-        if form in STRIDED:
-            shape, sb, sc = STRIDED[form]
+        if form[0] == "g":
+            shape, sb, sc = STRIDED[plain(form)]
             sa = strides(shape)
             va, vb, vc = lifted(a, sa, shape), lifted(b, sb, shape), lifted(c, sc, shape)
-            where = geometry(form, shape, 2 if form == "gn2" else 1)
+            where = geometry(form, shape, per_thread(form))
             extra = [i64(*sa), i64(*sb), i64(*sc)]
-            if form == "gn2":
+            if len(shape) == 4:
                 extra = [i32(*shape)] + extra + [i32(4)]
         else:
             vb = b[:1] if form.startswith("sv") else b
             vc = c[:1] if form.startswith("vs") else c
-            work = max(1, 8 // b.itemsize) if form.endswith("n") else 1
-            where, extra = flat(ceil(N, work), 128), [u32(N)]
+            where, size = contiguous(form, N, b.itemsize, 128)
+            extra = [size]
         want = np.where(va, vb, vc)
         want = load(want, dtype)
         return Launch({0: a, 1: b, 2: c} | {4 + i: e for i, e in enumerate(extra)}, {3: Out(want, dtype, 0)}, **where)
@@ -289,7 +309,8 @@ def select(form, dtype):
 def ternary_cases():
     for dtype in ALL:
         yield select("v", dtype)
-    for form in ("vn", "vs", "vsn", "sv", "svn", "g1", "g2", "g3", "gn2"):
+    for form in ("vn", "vs", "vsn", "sv", "svn", "v2", "vs2", "sv2", "g1", "g2", "g3", "gn2", "g1large", "g2large", "g3large",
+                 "gn4large"):
         for dtype in ("float32", "uint8", "bfloat16"):
             yield select(form, dtype)
 
@@ -326,11 +347,13 @@ def copy(form, source, to):
         x = convertible(rng, source, to, N)
         size = np.dtype("uint16" if to == "bfloat16" else to.rstrip("_")).itemsize
         limit = {"float16": .51, "bfloat16": .51, "float32": .51}.get(to, 1)
-        if form in ("g1", "g2", "g3", "gn2", "gg1", "gg2", "gg3", "ggn2"):
-            shape, _, at = STRIDED[form.replace("gg", "g")]
-            view = lifted(x, at, shape)
-            where = geometry(form, shape, 2 if form.endswith("n2") else 1)
-            extra = {3: i64(*at)} | ({2: i32(*shape), 5: i32(4)} if form.endswith("n2") else {})
+        if form[0] == "g":
+            shape, _, at = STRIDED[plain(form.replace("_dynamic", ""))]
+            skip = 3 if form.endswith("dynamic") else 0
+            view = lifted(x[skip:], at, shape)
+            where = geometry(form, shape, per_thread(form))
+            extra = {3: i64(*at)} | ({2: i32(*shape), 5: i32(4)} if len(shape) == 4 else {})
+            extra |= {6: i64(skip), 7: i64(0)} if skip else {}
             want = cast(np.ascontiguousarray(view), source, to)
             if form.startswith("gg"):  # the result is stored transposed
                 order = range(len(shape))[::-1]
@@ -340,7 +363,8 @@ def copy(form, source, to):
         else:
             view = x[:1] if form[0] == "s" else x
             want = np.broadcast_to(cast(view, source, to), (N,))
-            where, extra = flat(ceil(N, max(1, 8 // size)) if form.endswith("n") else N, 512), {2: u32(N)}
+            where, count = contiguous(form, N, size, 512)
+            extra = {2: count}
         return Launch({0: x} | extra, {1: Out(want, to, limit)}, **where)
 
     return Case(f"{form}_copy{source}{to}", make)
@@ -354,10 +378,11 @@ def copy_cases():
             if source in FLOATS + COMPLEX and to in ("int8", "uint8"):
                 continue
             yield copy("v", source, to)
-    for form in ("vn", "s", "sn", "g1", "g2", "g3", "gn2"):
+    for form in ("vn", "s", "sn", "v2", "s2", "g1", "g2", "g3", "gn2", "g1large", "g2large", "g3large", "gn4large"):
         for source, to in (("float32", "bfloat16"), ("int32", "float16"), ("uint8", "uint8"), ("bool_", "int16")):
             yield copy(form, source, to)
-    for form in ("gg1", "gg2", "gg3", "ggn2"):
+    for form in ("gg1", "gg2", "gg3", "ggn2", "gg1large", "gg2large", "gg3large", "ggn4large", "gg1_dynamic",
+                 "gg2_dynamic", "gg3_dynamic", "ggn2_dynamic", "gg2large_dynamic", "ggn4large_dynamic"):
         for dtype in ("float32", "int64", "bfloat16", "complex64"):
             yield copy(form, dtype, dtype)
 

@@ -192,6 +192,30 @@ def dot(dtype):
     return Case(f"dot_product_{dtype}_it32_tg512_sg16", make)
 
 
+def cross_entropy(dtype, rows, n):
+    def make(rng):
+        x, targets = random(rng, dtype, (rows, n), -5, 5), rng.integers(0, n, rows).astype(np.int32)
+        v = load(x, dtype)
+        want = np.log(np.exp(v).sum(1)) - v[np.arange(rows), targets]
+        return Launch({0: x, 1: targets, 3: i32(n)}, {2: Out(want, "float32", 32)}, **per_row(256, rows))
+
+    return Case(f"cross_entropy_{dtype}", make)
+
+
+def cross_entropy_gradient(dtype, rows, n):
+    def make(rng):
+        x, targets = random(rng, dtype, (rows, n), -5, 5), rng.integers(0, n, rows).astype(np.int32)
+        v, scale = load(x, dtype), random(rng, "float32", rows)
+        loss = np.log(np.exp(v).sum(1)) - v[np.arange(rows), targets]
+        want = np.exp(v) / np.exp(v).sum(1, keepdims=True)
+        want[np.arange(rows), targets] -= 1
+        want = want * scale[:, None].astype(float)
+        args = {0: x, 1: targets, 2: loss.astype(np.float32), 3: scale, 5: i32(n)}
+        return Launch(args, {4: Out(want, dtype, 64 if dtype == "float32" else 1, 1e-6)}, **per_row(256, rows))
+
+    return Case(f"cross_entropy_vjp_{dtype}", make)
+
+
 def cases(family):
     if family == "softmax":
         for dtype in FLOATS:
@@ -221,8 +245,12 @@ def cases(family):
                 yield random_bits(kernel, keys, size)
     elif family == "arange":
         yield from (arange(t) for t in INTS + FLOATS)
+    elif family == "cross_entropy":
+        for dtype in FLOATS:
+            yield cross_entropy(dtype, 3, 1500)
+            yield cross_entropy_gradient(dtype, 3, 1500)
     elif family == "dot":
         yield from (dot(t) for t in FLOATS)
 
 
-FAMILIES = {f: list(cases(f)) for f in ("softmax", "norm", "rope", "random", "arange", "dot")}
+FAMILIES = {f: list(cases(f)) for f in ("softmax", "norm", "rope", "random", "arange", "dot", "cross_entropy")}

@@ -146,6 +146,24 @@ def gathered(layout, dtype, tile, size):
     return Case(f"steel_gather_mm_{layout}_{dtype}_{dtype}_{tile}", make, constants)
 
 
+def gathered_rows(layout, dtype, size):
+    """Rows come sorted by the matrix that each is multiplied with; offsets say where the rows of each begin."""
+    m, n, k = size
+    name = f"steel_gather_mm_rhs_{layout}_{dtype}_{dtype}_bm16_bn64_bk16_wm1_wn2"
+
+    def make(rng):
+        offsets = np.array([0, 7, 7, 40], np.int32)
+        a, b = random(rng, dtype, (m, k)), random(rng, dtype, (4, k, n))
+        which = np.searchsorted(offsets, np.arange(m), "right") - 1
+        want = np.einsum("mk,mkn->mn", load(a, dtype), load(b, dtype)[which])
+        b = stored(b, layout[1] == "t")
+        args = {"A": a, "B": b, "offsets": offsets, "num_groups": i32(4),
+                "params": gemm_params(m, n, k, k, b.shape[2], 16, 64, 16, (0, k * n, 0), 0)}
+        return Launch(args, {"C": product(dtype, want, k)}, (32, 2, 1), grid=(ceil(n, 64), ceil(m, 16) + 4, 1))
+
+    return Case(name, make, {201: int(n % 64 == 0), 202: int(k % 16 == 0)}, label="x".join(map(str, size)))
+
+
 def segmented(layout, dtype, tile, size):
     bm, bn, bk, wm, wn = tile_of(tile)
     m, n, k = size
@@ -384,6 +402,10 @@ def gemm_cases():
             yield gathered(layout, FLOATS[j % 3], tile, (33, 70, 45))
             yield segmented(layout, FLOATS[(j + 1) % 3], tile, (70, 64, 100))
         yield gathered(layout, "float32", TILES[2], (64, 32, 64))
+    for dtype in FLOATS:
+        for layout in ("nn", "nt"):
+            yield gathered_rows(layout, dtype, (61, 64, 48))
+            yield gathered_rows(layout, dtype, (75, 90, 45))
 
 
 def gemv_cases():

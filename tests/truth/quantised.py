@@ -211,6 +211,23 @@ def gather(mode, what, dtype, bits, group, rest, transposed, where, m, n, k):
     return Case(name(mode, "gather_" + what, dtype, bits, group, rest), make, label=f"{m}x{n}x{k}")
 
 
+def gather_rows(mode, dtype, bits, group, transposed, m, n, k):
+    """Rows of x come sorted by the weights that each is multiplied with; offsets say where those of each begin."""
+    def make(rng):
+        offsets = np.array([0, 7, 7, 40], np.int32)
+        w = Weights(rng, mode, dtype, bits, group, (4, n, k) if transposed else (4, k, n))
+        x = random(rng, dtype, (m, k))
+        v = np.swapaxes(w.values, 1, 2) if transposed else w.values
+        which = np.searchsorted(offsets, np.arange(m), "right") - 1
+        want = np.einsum("mk,mkn->mn", load(x, dtype), v[which])
+        args = w.args() | sizes(m, n, k) | {"x": x, "offsets": offsets, "num_groups": i32(4)}
+        return Launch(args, {"y": near(dtype, want, k)}, (32, 2, 1), grid=(ceil(n, 32), ceil(m, 16) + 4, 1))
+
+    what = f"gather_qmm_rhs_n{'t' if transposed else 'n'}"
+    return Case(name(mode, what, dtype, bits, group, "_bm_16_bn_32_bk_32_wm_1_wn_2"), make,
+                {201: int(n % 32 == 0), 202: int(k % 32 == 0)}, label=f"{m}x{n}x{k}")
+
+
 def split_k(mode, dtype, bits, group, m, n, k, parts):
     """Partial products in float32, one for each piece of k."""
     def make(rng):
@@ -253,6 +270,7 @@ def all_forms(mode, dtype, bits, group):
     lanes = 8 if mode == "affine" else 16
     tail = "_batch_0_pr_0_hgs_0_r_4"
     yield product(mode, "qmv_fast", dtype, bits, group, tail, True, grid_qmv, 2, 24, 1024)
+    yield product(mode, "qmv_fast", dtype, bits, group, tail.replace("pr_0", "pr_1"), True, grid_qmv, 2, 27, 1024)
     yield product(mode, "qmv", dtype, bits, group, tail, True, grid_qmv, 3, 29, 384)
     yield product(mode, "qmv_wide", dtype, bits, group, f"_nv_3_kl_{lanes}_batch_0", True, grid_wide(3, lanes), 5, 21, 512)
     yield product(mode, "qvm", dtype, bits, group, "_batch_0", False, grid_qvm, 2, 128, 75)
@@ -272,6 +290,8 @@ def further(mode, dtype, bits, group):
     yield gather(mode, "qmm_t", dtype, bits, group, "_alN_true", True, grid_qmm, 33, 64, 128)
     yield gather(mode, "qmm_t", dtype, bits, group, "_alN_false", True, grid_qmm, 33, 45, 128)
     yield gather(mode, "qmm_n", dtype, bits, group, "", False, grid_qmm, 33, 128, 64)
+    yield gather_rows(mode, dtype, bits, group, True, 61, 96, 128)
+    yield gather_rows(mode, dtype, bits, group, False, 61, 128, 96)
     yield split_k(mode, dtype, bits, group, 33, 64, 512, 4)
     yield qvm_split_k(mode, dtype, bits, group, 128, 1024)
 

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from harness import FLOATS, STEP, Case, Launch, Out, block, ceil, i32, i64, load, random, strides
+from harness import FLOATS, STEP, Case, Launch, Out, blank, block, ceil, i32, i64, load, random, strides
 
 
 # ---- Convolutions: x[n, space..., c], w[o, space..., c / groups], out[n, space..., o] ---------------------------
@@ -155,6 +155,34 @@ def depthwise_1d(dtype, large):
     return Case(f"depthwise_conv_1d_{dtype}{'_large' if large else ''}", make)
 
 
+def winograd(dtype, s):
+    """3 x 3 windows by tiles of 6 x 6 results: three transforms, and 64 matrix products between."""
+    def make(rng):
+        x, w = s.inputs(rng, dtype)
+        tiles = [ceil(o, 6) for o in s.out]
+        count, (c, o) = s.n * tiles[0] * tiles[1], (s.c, s.o)
+        padded = Shape(s.n, c, o, tuple(6 * t + 2 for t in tiles), (3, 3))
+        wide = np.zeros((s.n, *padded.space, c), x.dtype)
+        wide[:, s.pad[0]:s.pad[0] + s.space[0], s.pad[1]:s.pad[1] + s.space[1]] = x
+        padded.out = s.out
+        left, right, both = (blank((64, *shape), dtype) for shape in ((count, c), (c, o), (count, o)))
+        grid = {"grid": (tiles[1], tiles[0], s.n), "group": (32, 2, 2)}
+        gemm = struct.pack("<8i3q3i4x", count, o, c, c, o, o, ceil(o, 32), ceil(count, 32), count * c, c * o, count * o,
+                           0, c // 16, 1)
+        out = Out(s.result(x, w, dtype), dtype, 2, (128 if dtype == "float32" else 32) * STEP[dtype])  # the transforms enlarge rounding errors
+        fused = {10: 0, 100: 0, 110: 0, 200: int(count % 32 == 0), 201: int(o % 32 == 0), 202: 1}
+        return [Launch({0: w, 1: right, 2: i32(c), 3: i32(o)}, {}, (32, 4, 1), grid=(o // 4, 1, 1),
+                       kernel=f"winograd_conv_2d_weight_transform_{dtype}_bc32"),
+                Launch({0: wide, 1: left, 2: padded.params()}, {}, **grid,
+                       kernel=f"winograd_conv_2d_input_transform_{dtype}_bc32"),
+                Launch({0: left, 1: right, 3: both, 4: gemm}, {}, (32, 2, 2), grid=(ceil(o, 32), ceil(count, 32), 64),
+                       kernel=f"steel_gemm_fused_nn_{dtype}_{dtype}_bm32_bn32_bk16_wm2_wn2", constants=fused),
+                Launch({0: both, 2: padded.params()}, {1: out}, **grid,
+                       kernel=f"winograd_conv_2d_output_transform_{dtype}_bo32")]
+
+    return Case(f"winograd_conv_2d_output_transform_{dtype}_bo32", make)
+
+
 def conv_cases():  # but for bn8 these kernels read whole blocks of output channels
     plain = Shape(2, 32, 64, (9, 11), (3, 3), pad=(1, 1))
     strided = Shape(1, 48, 64, (13, 12), (3, 2), step=(2, 1), pad=(1, 0), spread=(1, 2))
@@ -180,6 +208,7 @@ def conv_cases():  # but for bn8 these kernels read whole blocks of output chann
         yield depthwise_2d(dtype, Shape(1, 8, 8, (15, 18), (5, 3), step=(2, 2), pad=(2, 1), groups=8))
         yield depthwise_1d(dtype, False)
         yield depthwise_1d(dtype, True)
+        yield winograd(dtype, Shape(1, 32, 32, (13, 16), (3, 3), pad=(1, 1)))
 
 
 # ---- Fourier transforms -------------------------------------------------------------------------------------
