@@ -11,7 +11,8 @@
 
 /* The state of the one module: types, interned names, and the two array types seen most. */
 typedef struct core_state {
-    PyTypeObject *artifact, *library, *kernel, *launcher, *proxy;
+    PyTypeObject *artifact, *library, *kernel, *launcher, *proxy, *counters;
+    PyObject *profile; /* called with the Counters of each launch; NULL: launches are not counted */
     PyObject *s_data_ptr, *s_untyped_storage, *s_nbytes, *s_is_cpu, *s_device, *s_base, *s_dtype,
         *s_array_struct, *s_array_interface, *s_dlpack, *s_dlpack_device, *s_shape, *s_strides,
         *s_padding, *s_round_f32_to_tf32;
@@ -68,4 +69,18 @@ typedef struct kernel_object {
     PyObject *library; /* keeps the code alive */
     tm_kernel *kernel;
     uint64_t written;  /* bit i: buffer i is stored to */
+    PyObject *recipe;  /* (which, constants, checks): what library.kernel was called with */
+    PyObject *twin;    /* the same kernel made for counting, NULL until one is needed; itself for such */
 } kernel_object;
+
+/* ---- profile.c */
+typedef struct counting {
+    PyObject *counters;      /* a Counters; NULL when launches are not counted */
+    const tm_kernel *kernel; /* the one to launch */
+    tm_counters *into;
+} counting;
+/* Before and after a launch. -1 with a Python exception. */
+int counting_begin(core_state *st, kernel_object *k, counting *out);
+int counting_end(core_state *st, counting *c, int status);
+PyObject *core_set_profile(PyObject *module, PyObject *sink);
+extern PyType_Spec counters_spec;

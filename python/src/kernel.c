@@ -8,6 +8,9 @@ static void kernel_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     kernel_object *k = (kernel_object *)self;
     tm_kernel_free(k->kernel);
+    if (k->twin != self)
+        Py_XDECREF(k->twin);
+    Py_XDECREF(k->recipe);
     Py_XDECREF(k->library);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -108,14 +111,19 @@ static PyObject *launch_with(core_state *st, kernel_object *k, PyObject *args) {
         PyErr_NoMemory();
     else
         status = bind_all(&b, buffers, threadgroup);
+    counting count = {0};
+    if (status == 0)
+        status = counting_begin(st, k, &count);
     if (status == 0) {
         p.args = b.args;
         p.n_args = b.n;
         p.threads = threads;
         p.max_steps = max_steps;
+        p.counters = count.into;
         Py_BEGIN_ALLOW_THREADS
-        status = tm_launch(b.ctx, k->kernel, &p);
+        status = tm_launch(b.ctx, count.kernel, &p);
         Py_END_ALLOW_THREADS
+        status = counting_end(st, &count, status);
     }
     if (status != 0 && b.ctx)
         raise_diags(b.ctx, "launch");

@@ -188,10 +188,13 @@ static int fill_and_run(fill *f, PyObject *const *args, uint32_t grid[3]) {
                                    .threads = l->host_threads,
                                    .max_steps = l->max_steps};
         int status;
+        counting count;
+        TRY(counting_begin(l->st, kernel, &count));
+        params.counters = count.into;
         Py_BEGIN_ALLOW_THREADS
-        status = tm_launch(f->ctx, kernel->kernel, &params);
+        status = tm_launch(f->ctx, count.kernel, &params);
         Py_END_ALLOW_THREADS
-        TRY(status);
+        TRY(counting_end(l->st, &count, status));
     }
     return call_hook(args[A_EXIT], args[A_METADATA]);
 }

@@ -180,11 +180,12 @@ static int read_constants(PyObject *dict, tm_constant_value **out, uint32_t *n) 
 }
 
 static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"which", "constants", "checks", NULL};
+    static char *names[] = {"which", "constants", "checks", "counting", NULL};
     library *l = (library *)self;
     PyObject *which, *dict = NULL;
     const char *checks = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!z", names, &which, &PyDict_Type, &dict, &checks))
+    int count = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!zp", names, &which, &PyDict_Type, &dict, &checks, &count))
         return NULL;
     long index = find_function(l->lib, which);
     if (index < 0)
@@ -197,7 +198,8 @@ static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs
     }
     tm_context *ctx = tm_context_new();
     kernel_object *k = NULL;
-    tm_kernel *decoded = ctx ? tm_kernel_new(ctx, l->lib, (uint32_t)index, constants, n, checks) : NULL;
+    tm_kernel *decoded = !ctx ? NULL : (count ? tm_kernel_new_counting : tm_kernel_new)(
+                                           ctx, l->lib, (uint32_t)index, constants, n, checks);
     if (decoded)
         k = PyObject_New(kernel_object, core_get_state(l->module)->kernel);
     if (k) {
@@ -205,6 +207,12 @@ static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs
         k->library = self;
         k->kernel = decoded;
         k->written = written_buffers(ctx, l->lib, (uint32_t)index);
+        k->twin = count ? (PyObject *)k : NULL;
+        PyObject *no_constants = dict ? NULL : PyDict_New();
+        k->recipe = Py_BuildValue("(OOzi)", which, dict ? dict : no_constants, checks, 1);
+        Py_XDECREF(no_constants);
+        if (!k->recipe)
+            PyErr_Clear();
     } else if (ctx) {
         raise_diags(ctx, "library");
         tm_kernel_free(decoded);

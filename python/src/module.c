@@ -48,6 +48,8 @@ static PyMethodDef core_methods[] = {
      "make_launcher(names, types, threads, pointers, scalar_bytes, host_threads=0, max_steps=0)"},
     {"make_specializer", core_make_specializer, METH_O,
      "Triton's native_specialize_impl with NumPy arrays and their like."},
+    {"set_profile", core_set_profile, METH_O,
+     "Calls `sink` with the Counters of each launch from now on; None: no more. Returns the one before."},
     {"current_device", core_zero, METH_NOARGS, "The number of the current device."},
     {"current_stream", core_zero, METH_O, "The current stream of a device."},
     {0},
@@ -88,6 +90,7 @@ static int core_exec(PyObject *module) {
         add_type(module, &library_spec, &st->library) != 0 ||
         add_type(module, &kernel_spec, &st->kernel) != 0 ||
         add_type(module, &launcher_spec, &st->launcher) != 0 ||
+        add_type(module, &counters_spec, &st->counters) != 0 ||
         add_type(module, &array_proxy_spec, &st->proxy) != 0)
         return -1;
     return 0;

@@ -3,10 +3,11 @@
 
 With `import triton` nothing of this needs to be imported: the backend registers itself. The
 functions here are the C library's for tools: `compile` turns TTIR text into an Artifact, `load`
-opens a metallib."""
+opens a metallib, `profile` counts what launches do."""
 from ._core import Artifact, Kernel, Library, compile, isa, load, passes, target, version
 from .errors import CompileError, Diagnostic, Error, LaunchError, LibraryError
+from .profile import Profile, profile
 
 __version__ = version().split("+")[0]
 __all__ = ["Artifact", "CompileError", "Diagnostic", "Error", "Kernel", "LaunchError", "Library", "LibraryError",
-           "compile", "isa", "load", "passes", "target", "version"]
+           "Profile", "compile", "isa", "load", "passes", "profile", "target", "version"]

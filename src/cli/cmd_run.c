@@ -11,10 +11,10 @@
 enum { MAX_ARGS = 64 };
 
 typedef struct run_request {
-    const char *path, *name, *checks;
+    const char *path, *name, *checks, *chip, *trace;
     u32 grid[3], group[3], threads;
     option_list args, outs, threadgroup, constants;
-    bool time;
+    bool time, counters;
 } run_request;
 
 typedef struct run_state {
@@ -185,17 +185,37 @@ static tm_status prepare(run_state *s, run_request *r) {
     return 0;
 }
 
+/* What the launch counted, to where it was asked for. */
+static tm_status show_counters(run_state *s, const run_request *r, const tm_counters *counters) {
+    const char *str;
+    if (r->counters) {
+        if (!(str = tm_counters_text(s->c->ctx, counters, s->c->json ? "json" : "table", r->chip)))
+            return -1;
+        fputs(str, stdout);
+    }
+    if (!r->trace)
+        return 0;
+    str = tm_counters_text(s->c->ctx, counters, "trace", r->chip);
+    return str ? file_write(s->c, r->trace, str, strlen(str)) : -1;
+}
+
 static tm_status execute(run_state *s, run_request *r) {
     TRY(prepare(s, r));
-    tm_kernel *k = tm_kernel_new(s->c->ctx, s->lib, s->index, s->constants, s->n_constants, r->checks);
+    bool count = r->counters || r->trace;
+    tm_kernel *k = (count ? tm_kernel_new_counting : tm_kernel_new)(s->c->ctx, s->lib, s->index, s->constants,
+                                                                    s->n_constants, r->checks);
     if (!k)
         return -1;
-    tm_launch_params p = {.args = s->args, .n_args = s->n, .threads = r->threads};
+    tm_counters *counters = count ? tm_counters_new(s->c->ctx, k) : NULL;
+    tm_launch_params p = {.args = s->args, .n_args = s->n, .threads = r->threads, .counters = counters};
     memcpy(p.grid, r->grid, sizeof p.grid);
     memcpy(p.group, r->group, sizeof p.group);
     double start = seconds();
-    tm_status status = tm_launch(s->c->ctx, k, &p);
+    tm_status status = count && !counters ? -1 : tm_launch(s->c->ctx, k, &p);
     double taken = seconds() - start;
+    if (count && status == 0)
+        status = show_counters(s, r, counters);
+    tm_counters_free(counters);
     tm_kernel_free(k);
     TRY(status);
     if (r->time)
@@ -233,6 +253,9 @@ static int run_run(cli *c, const command *self, int argc, char **argv) {
         {"--constant", OPT_LIST, &r.constants, "NAME=TYPE:VALUE", "a function constant, by name or number"},
         {"--check", OPT_TEXT, &r.checks, "LIST", "checks while it runs: bounds,barriers (the default) or fewer; none"},
         {"--threads", OPT_NUMBER, &r.threads, "N", "host threads; all cores if not given"},
+        {"--counters", OPT_FLAG, &r.counters, NULL, "print counts and model times (with --json, all of them as JSON)"},
+        {"--chip", OPT_TEXT, &r.chip, "NAME", "the chip of the model: m1, m2-pro, ...; all if not given"},
+        {"--trace", OPT_TEXT, &r.trace, "FILE", "write a trace of threadgroups on cores for Perfetto"},
         {"--time", OPT_FLAG, &r.time, NULL, "print the run's time on stderr"},
     };
     const char *words[2] = {0};

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What Triton's benchmarks ask of a device. The virtual GPU runs a kernel to its end inside the launch,
-so wall time is the time and there is nothing to wait for."""
+so wall time is the time and there is nothing to wait for. TRITON_METAL_BENCH=model[:chip] makes
+benchmarks return the performance model's time instead, which is the same each time."""
 import statistics
 import time
+
+from ..profile import bench_chip, model_ms
 
 
 class Event:
@@ -48,6 +51,10 @@ class DeviceInterface:
 def benchmark(kernel_call, *, quantiles=None, warmup=None, rep=None, **unused):
     """Autotuning's benchmark: one call to compile and warm up, then up to three timed within 50 ms.
     do_bench's hundred repetitions would take minutes on a virtual GPU."""
+    chip = bench_chip()
+    if chip:
+        ms = model_ms(kernel_call, chip)
+        return ms if quantiles is None else [ms] * len(quantiles)
     kernel_call()
     times = []
     start = time.perf_counter_ns()
@@ -59,3 +66,11 @@ def benchmark(kernel_call, *, quantiles=None, warmup=None, rep=None, **unused):
         return statistics.mean(times)
     times.sort()
     return [times[min(int(q * len(times)), len(times) - 1)] for q in quantiles]
+
+
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", **unused):
+    """In place of triton.testing.do_bench when model time is wanted: one call tells it."""
+    ms = model_ms(fn, bench_chip())
+    if quantiles is not None:
+        return [ms] * len(quantiles) if len(quantiles) > 1 else ms
+    return [ms] if return_mode == "all" else ms

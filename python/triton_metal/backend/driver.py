@@ -3,13 +3,15 @@
 
 TRITON_BACKEND=metal selects it beside other backends; without the variable it is active where no
 other driver is. TRITON_METAL_CHECKS, TRITON_METAL_THREADS and TRITON_METAL_MAX_STEPS configure the
-virtual GPU (checks to run, host threads, when a loop counts as endless)."""
+virtual GPU (checks to run, host threads, when a loop counts as endless); TRITON_METAL_PROFILE and
+TRITON_METAL_BENCH what is counted (profile.py)."""
 import os
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from .. import _core
+from ..profile import bench_chip, start_for_process
 from . import device, options
 
 NAME = "metal"
@@ -84,6 +86,10 @@ class MetalDriver(DriverBase):
         self.get_current_stream = _core.current_stream
         self.target = GPUTarget(NAME, self.utils.target["name"], self.utils.target["simd_width"])
         _accept_arrays()
+        start_for_process()
+        if bench_chip():
+            from triton import testing
+            testing.do_bench = device.do_bench
 
     @classmethod
     def is_active(cls):

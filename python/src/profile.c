@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting launches. While a sink is set, each launch runs the kernel's twin, which was decoded for
+ * counting when it was first needed, and the sink is called with the launch's Counters. Without a sink
+ * a launch pays one comparison. */
+#include "core.h"
+
+typedef struct counters_object {
+    PyObject_HEAD
+    tm_counters *counters;
+    PyObject *kernel; /* keeps the code alive */
+} counters_object;
+
+static void counters_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    tm_counters_free(((counters_object *)self)->counters);
+    Py_XDECREF(((counters_object *)self)->kernel);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* text(form="json", chip=None) */
+static PyObject *counters_text(PyObject *self, PyObject *args) {
+    const char *form = "json", *chip = NULL;
+    if (!PyArg_ParseTuple(args, "|sz", &form, &chip))
+        return NULL;
+    tm_context *ctx = tm_context_new();
+    if (!ctx)
+        return raise_no_memory();
+    const char *str = tm_counters_text(ctx, ((counters_object *)self)->counters, form, chip);
+    PyObject *result = str ? PyUnicode_FromString(str) : raise_diags(ctx, "launch");
+    tm_context_free(ctx);
+    return result;
+}
+
+/* estimate(chip=None) */
+static PyObject *counters_estimate(PyObject *self, PyObject *args) {
+    const char *chip = NULL;
+    if (!PyArg_ParseTuple(args, "|z", &chip))
+        return NULL;
+    tm_context *ctx = tm_context_new();
+    if (!ctx)
+        return raise_no_memory();
+    tm_estimate e;
+    PyObject *result = NULL;
+    if (tm_counters_estimate(ctx, ((counters_object *)self)->counters, chip, &e) == 0)
+        result = Py_BuildValue("{sdsdsdssss}", "low_us", e.low_us, "high_us", e.high_us, "expected_us",
+                               e.expected_us, "bound", e.bound, "confidence", e.confidence);
+    else
+        raise_diags(ctx, "launch");
+    tm_context_free(ctx);
+    return result;
+}
+
+static PyObject *counters_totals(PyObject *self, PyObject *unused) {
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0; dict && i < tm_counter_count(); i++) {
+        const char *name = tm_counter_name(i);
+        PyObject *v = PyLong_FromUnsignedLongLong(tm_counters_value(((counters_object *)self)->counters, name));
+        if (!v || PyDict_SetItemString(dict, name, v) != 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(v);
+    }
+    return dict;
+}
+
+static PyMethodDef counters_methods[] = {
+    {"text", counters_text, METH_VARARGS, "text(form='json', chip=None): 'table', 'json' or 'trace'."},
+    {"estimate", counters_estimate, METH_VARARGS, "estimate(chip=None): the model's times in microseconds."},
+    {"totals", counters_totals, METH_NOARGS, "The totals by name."},
+    {0},
+};
+static PyType_Slot counters_slots[] = {
+    {Py_tp_dealloc, (void *)counters_dealloc},
+    {Py_tp_methods, counters_methods},
+    {0, NULL},
+};
+PyType_Spec counters_spec = {
+    .name = "triton_metal._core.Counters",
+    .basicsize = sizeof(counters_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = counters_slots,
+};
+
+/* The kernel decoded for counting: a borrowed reference. */
+static kernel_object *twin_of(kernel_object *k) {
+    if (k->twin)
+        return (kernel_object *)k->twin;
+    PyObject *make = k->recipe ? PyObject_GetAttrString(k->library, "kernel") : NULL;
+    k->twin = make ? PyObject_CallObject(make, k->recipe) : NULL;
+    Py_XDECREF(make);
+    if (!k->twin && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return (kernel_object *)k->twin;
+}
+
+int counting_begin(core_state *st, kernel_object *k, counting *out) {
+    *out = (counting){.kernel = k->kernel};
+    if (!st->profile)
+        return 0;
+    kernel_object *twin = twin_of(k);
+    tm_context *ctx = twin ? tm_context_new() : NULL;
+    if (!ctx)
+        return -1;
+    tm_counters *into = tm_counters_new(ctx, twin->kernel);
+    counters_object *c = into ? PyObject_New(counters_object, st->counters) : NULL;
+    if (!c) {
+        raise_diags(ctx, "launch");
+        tm_counters_free(into);
+    } else {
+        Py_INCREF(twin);
+        c->kernel = (PyObject *)twin;
+        c->counters = into;
+        *out = (counting){.counters = (PyObject *)c, .kernel = twin->kernel, .into = into};
+    }
+    tm_context_free(ctx);
+    return c ? 0 : -1;
+}
+
+int counting_end(core_state *st, counting *c, int status) {
+    if (!c->counters)
+        return status;
+    PyObject *sink = st->profile;
+    Py_XINCREF(sink);
+    PyObject *result = status == 0 && sink ? PyObject_CallFunctionObjArgs(sink, c->counters, NULL) : NULL;
+    if (status == 0 && sink && !result)
+        status = -1;
+    Py_XDECREF(result);
+    Py_XDECREF(sink);
+    Py_DECREF(c->counters);
+    return status;
+}
+
+PyObject *core_set_profile(PyObject *module, PyObject *sink) {
+    core_state *st = core_get_state(module);
+    PyObject *before = st->profile ? st->profile : Py_None;
+    if (!st->profile)
+        Py_INCREF(before);
+    st->profile = sink == Py_None ? NULL : sink;
+    Py_XINCREF(st->profile);
+    return before;
+}
