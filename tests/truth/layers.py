@@ -2,8 +2,8 @@
 """Softmax, logsumexp, norms and their gradients, rotary embeddings, cross entropy, dot, random bits, ranges."""
 import numpy as np
 
-from harness import (FLOATS, INTS, STEP, TYPES, Case, Launch, Out, block, ceil, f32, flat, i32, i64, load, random, store,
-                     u32, u64)
+from harness import (FLOATS, INTS, STEP, TYPES, Case, Launch, Out, block, ceil, f32, flat, i32, i64, load, random,
+                     store, u32, u64)
 
 
 def rows_of(n, reads, looped):
@@ -23,7 +23,8 @@ def softmax(form, precise, dtype, rows, n):
         # without "precise", narrow types sum in their own type
         loose = 30 if dtype == "float32" or precise else 2 + 4 * np.sqrt(n)
         allowed = 1.5 if precise else loose
-        return Launch({0: x, 2: i32(n)}, {1: Out(want, dtype, allowed)}, **per_row(rows_of(n, 4, form == "looped"), rows))
+        return Launch({0: x, 2: i32(n)}, {1: Out(want, dtype, allowed)},
+                      **per_row(rows_of(n, 4, form == "looped"), rows))
 
     return Case(f"{form}_softmax_{'precise_' if precise else ''}{dtype}", make)
 
@@ -46,7 +47,8 @@ def rms(looped, dtype, rows, n, scalar=False):
         v = load(x, dtype)
         want = v / np.sqrt((v * v).mean(1, keepdims=True) + 1e-5) * load(w, dtype)
         args = {0: x, 1: w, 3: f32(1e-5), 4: u32(n), 5: u32(0 if scalar else 1)}
-        return Launch(args, {2: Out(want, dtype, 16 if dtype == "float32" else 2)}, **per_row(rows_of(n, 4, looped), rows))
+        return Launch(args, {2: Out(want, dtype, 16 if dtype == "float32" else 2)},
+                      **per_row(rows_of(n, 4, looped), rows))
 
     return Case(f"rms{'_looped' if looped else ''}{dtype}", make, label="scalar" if scalar else "")
 
@@ -55,7 +57,8 @@ def layer_norm(looped, dtype, rows, n):
     def make(rng):
         x, w, b = random(rng, dtype, (rows, n)), random(rng, dtype, n), random(rng, dtype, n)
         v = load(x, dtype)
-        want = (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-5) * load(w, dtype) + load(b, dtype)
+        hat = (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-5)
+        want = hat * load(w, dtype) + load(b, dtype)
         args = {0: x, 1: w, 2: b, 4: f32(1e-5), 5: u32(n), 6: u32(1), 7: u32(1)}
         slack = 1e-6 if dtype == "float32" else STEP[dtype] / 2  # scaled and shifted in the narrow type
         return Launch(args, {3: Out(want, dtype, 1, slack)}, **per_row(rows_of(n, 4 if looped else 8, looped), rows))
@@ -160,7 +163,8 @@ def random_bits(kernel, keys, size):
         args = {0: key, 2: bytes([odd]), 3: u64(size)}
         if kernel == "rbits":  # the keys are stored transposed
             args |= {0: np.ascontiguousarray(key.T), 4: i32(2), 5: i32(keys, 2), 6: i64(1, keys)}
-        return Launch(args, {1: Out(np.ascontiguousarray(want), "uint8")}, block(keys, rows, 1), threads=(keys, rows, 1))
+        return Launch(args, {1: Out(np.ascontiguousarray(want), "uint8")}, block(keys, rows, 1),
+                      threads=(keys, rows, 1))
 
     return Case(kernel, make, label=f"{keys}x{size}")
 

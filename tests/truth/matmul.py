@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from harness import (FLOATS, STEP, Case, Launch, Out, blank, block, ceil, f32, i32, i64, load, random, store, u32, u64)
+from harness import (FLOATS, STEP, Case, Launch, Out, blank, block, ceil, f32, i32, i64, load, random, store, u64)
 
 
 def stored(x, transposed):
@@ -344,6 +344,26 @@ def vector_attention(dtype, d, dv, kind="", passes=1, q_len=1, n=75):
     return Case(name, make, constants | ({26: blocks} if passes == 2 else {}), label=f"{kind}{q_len}")
 
 
+def grouped_attention(dtype, d, group, n):
+    """The first pass for groups of query heads that share keys: each block takes a piece of the keys."""
+    kv_heads, batch, blocks = 2, 1, 32
+    heads = group * kv_heads
+
+    def make(rng):
+        q = random(rng, dtype, (batch, heads, 1, d))
+        k, v = (random(rng, dtype, (batch, kv_heads, n, d)) for _ in range(2))
+        want = near(dtype, attention(load(q, dtype), load(k, dtype), load(v, dtype), d ** -.5))
+        parts = blank((batch, heads, blocks, d), dtype)
+        sums, most = (blank((batch, heads, blocks), "float32") for _ in range(2))
+        args = {0: q, 1: k, 2: v, 3: parts, 4: sums, 5: most, 7: i32(n), 8: u64(n * d), 9: u64(d), 10: u64(n * d),
+                11: u64(d), 12: f32(d ** -.5)}
+        return [Launch(args, {}, (32, 8, 1), grid=(kv_heads, batch, blocks)),
+                Launch({0: parts, 1: sums, 2: most, 4: i32(blocks)}, {3: want}, (1024, 1, 1),
+                       grid=(batch * heads, 1, 1), kernel=f"sdpa_vector_2pass_2_{type_name(dtype)}_{d}")]
+
+    return Case(f"sdpa_vector_2pass_1_gqa_{group}_{type_name(dtype)}_{d}_{d}", make)
+
+
 def full_attention(dtype, tile, kind="", q_len=45, k_len=77, mask_type="bool_"):
     bq, bk, d, dv, wm, wn = tile_of(tile)
     heads, kv_heads, batch = 4, 2, 1
@@ -435,6 +455,8 @@ def attention_cases():
             yield vector_attention(dtype, 64, 64, kind, q_len=3)
             yield vector_attention(dtype, 64, 64, kind, passes=2, q_len=3, n=140)
         yield vector_attention(dtype, 128, 128, passes=2, n=300)
+        yield grouped_attention(dtype, 64, 8, 1000)
+        yield grouped_attention(dtype, 128, 8, 1333)
         for kind in ("", "causal", "bool", "float", "sinks"):
             yield full_attention(dtype, "bq32_bk32_bd64_bv64_wm4_wn1", kind)
         yield full_attention(dtype, "bq32_bk16_bd128_bv128_wm4_wn1")

@@ -3,7 +3,7 @@
 group of weights; mxfp4, mxfp8 and nvfp4 have small floats with a scale each."""
 import numpy as np
 
-from harness import FLOATS, STEP, Case, Launch, Out, blank, ceil, f32, flat, i32, i64, load, random, store
+from harness import FLOATS, STEP, Case, Launch, Out, ceil, flat, i32, i64, load, random
 
 E2M1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
 E2M1 = np.concatenate([E2M1, -E2M1])
@@ -129,7 +129,8 @@ def nearest(table, v):
     return index
 
 
-def fp_quantise(mode, dtype):
+def fp_quantise(mode, dtype, back=False):
+    """back: what the kernel that dequantises at once gives."""
     bits, group = BITS[mode], GROUP[mode]
 
     def make(rng):
@@ -143,6 +144,11 @@ def fp_quantise(mode, dtype):
             power = np.ceil(np.log2(most))
             scales, scale = (power + 127).astype(np.uint8), 2.0 ** power
         v = v / np.repeat(scale, group, -1)
+        if back:
+            table = E4M3[:127] if bits == 8 else E2M1[:8]
+            want = np.copysign(table[nearest(table, v)], v) * np.repeat(scale, group, -1)
+            return Launch({"w": x, "global_scale": np.ones(1, np.float32)}, {"out": Out(want, dtype, .51)},
+                          **flat(6 * 384, 256))
         if bits == 8:
             out = (nearest(E4M3[:127], v) | np.where(np.signbit(v), 128, 0)).astype(np.uint8)
         else:
@@ -150,7 +156,7 @@ def fp_quantise(mode, dtype):
         return Launch({"w": x, "global_scale": np.ones(1, np.float32)},
                       {"out": Out(out, "uint8"), "scales": Out(scales, "uint8")}, **flat(6 * 384, 256))
 
-    return Case(name(mode, "quantize", dtype, bits, group, "_hgs_false"), make)
+    return Case(name(mode, "quantize_dequantize" if back else "quantize", dtype, bits, group, "_hgs_false"), make)
 
 
 # Each form of product: the kernel's name, rows of x and weights, whether weights are [n, k], and the geometry
@@ -237,10 +243,7 @@ def split_k(mode, dtype, bits, group, m, n, k, parts):
         want = np.stack([v[:, s:s + piece] @ w.values[0].T[s:s + piece] for s in range(0, k, piece)])
         args = w.args() | sizes(m, n, k) | {"x": x, "k_partition_size": i32(piece),
                                             "split_k_partition_stride": i32(m * n)}
-        out = near(dtype, want, k)
-        out.dtype = "float32"
-        out.ulps = out.slack = 0
-        out.slack = 4e-6 if dtype == "float32" else STEP[dtype]
+        out = Out(want, "float32", 0, 4e-6 if dtype == "float32" else STEP[dtype])
         return Launch(args, {"y": out}, (32, 2, 2), grid=(ceil(n, 32), ceil(m, 32), parts))
 
     return Case(name(mode, "qmm_t_splitk", dtype, bits, group, f"_alN_{'false' if n % 32 else 'true'}"), make)
@@ -272,7 +275,8 @@ def all_forms(mode, dtype, bits, group):
     yield product(mode, "qmv_fast", dtype, bits, group, tail, True, grid_qmv, 2, 24, 1024)
     yield product(mode, "qmv_fast", dtype, bits, group, tail.replace("pr_0", "pr_1"), True, grid_qmv, 2, 27, 1024)
     yield product(mode, "qmv", dtype, bits, group, tail, True, grid_qmv, 3, 29, 384)
-    yield product(mode, "qmv_wide", dtype, bits, group, f"_nv_3_kl_{lanes}_batch_0", True, grid_wide(3, lanes), 5, 21, 512)
+    yield product(mode, "qmv_wide", dtype, bits, group, f"_nv_3_kl_{lanes}_batch_0", True, grid_wide(3, lanes), 5, 21,
+                  512)
     yield product(mode, "qvm", dtype, bits, group, "_batch_0", False, grid_qvm, 2, 128, 75)
     yield product(mode, "qmm_t", dtype, bits, group, "_alN_true_batch_0", True, grid_qmm, 37, 64, 256)
     yield product(mode, "qmm_t", dtype, bits, group, "_alN_false_batch_0", True, grid_qmm, 20, 45, 256)
@@ -314,6 +318,7 @@ def fp_cases():
         for i, dtype in enumerate(FLOATS):
             yield dequantise(mode, dtype, bits, group)
             yield fp_quantise(mode, dtype)
+            yield fp_quantise(mode, dtype, back=True)
             yield from all_forms(mode, dtype, bits, group)
         yield from further(mode, "float16", bits, group)
         yield product(mode, "qmv_fast", "float16", bits, group, "_batch_0_pr_0_hgs_1_r_4", True, grid_qmv, 2, 24, 1024,

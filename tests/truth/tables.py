@@ -7,4 +7,5 @@ import quantised
 import reductions
 import transforms
 
-FAMILIES = {name: cases for table in (elementwise, reductions, layers, matmul, quantised, transforms) for name, cases in table.FAMILIES.items()}
+TABLES = (elementwise, reductions, layers, matmul, quantised, transforms)
+FAMILIES = {name: cases for table in TABLES for name, cases in table.FAMILIES.items()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """MLX's kernels, as Apple's compiler made them, on the virtual GPU against NumPy: every case on one host
-thread and on all, and twice over all families for other versions of the compiler."""
+thread and on all, and a fifth of them for other versions of the compiler."""
 import pytest
 
 from harness import run
@@ -18,7 +18,7 @@ def test_kernel(case, host_threads):
 
 
 @pytest.mark.parametrize("version", ["14", "26"])
-@pytest.mark.parametrize("case", [case for _, case in CASES[::3]], ids=NAMES[::3])
+@pytest.mark.parametrize("case", [case for _, case in CASES[::5]], ids=NAMES[::5])
 def test_other_compiler(case, version):
     run(library(version), case, 1)
 

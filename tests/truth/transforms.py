@@ -22,7 +22,8 @@ class Shape:
 
     def params(self):
         """MLXConvParams."""
-        x, w, out = (self.n, *self.space, self.c), (self.o, *self.window, self.c // self.groups), (self.n, *self.out, self.o)
+        x, out = (self.n, *self.space, self.c), (self.n, *self.out, self.o)
+        w = (self.o, *self.window, self.c // self.groups)
         ints = [self.n, self.c, self.o, *self.space, *self.window, *self.out, *self.step, *self.pad, *self.spread,
                 *self.inner]
         blob = i32(*ints) + b"\0" * (4 * (len(ints) % 2))
@@ -69,7 +70,8 @@ def implicit(dtype, tile, channel, window, s):
     """As a matrix product whose left side is read through the window."""
     bm, bn, bk, wm, wn = (int("".join(c for c in part if c.isdigit())) for part in tile.split("_"))
     dims, per_group = len(s.space), s.c // s.groups
-    name = f"implicit_gemm_conv_{dims}d_{dtype}_{tile}" + (f"_channel_{channel}" if dims == 2 else "") + f"_filter_{window}"
+    name = f"implicit_gemm_conv_{dims}d_{dtype}_{tile}" + (f"_channel_{channel}" if dims == 2 else "")
+    name += f"_filter_{window}"
 
     def make(rng):
         x, w = s.inputs(rng, dtype)
@@ -169,7 +171,8 @@ def winograd(dtype, s):
         grid = {"grid": (tiles[1], tiles[0], s.n), "group": (32, 2, 2)}
         gemm = struct.pack("<8i3q3i4x", count, o, c, c, o, o, ceil(o, 32), ceil(count, 32), count * c, c * o, count * o,
                            0, c // 16, 1)
-        out = Out(s.result(x, w, dtype), dtype, 2, (128 if dtype == "float32" else 32) * STEP[dtype])  # the transforms enlarge rounding errors
+        large = (128 if dtype == "float32" else 32) * STEP[dtype]  # the transforms enlarge rounding errors
+        out = Out(s.result(x, w, dtype), dtype, 2, large)
         fused = {10: 0, 100: 0, 110: 0, 200: int(count % 32 == 0), 201: int(o % 32 == 0), 202: 1}
         return [Launch({0: w, 1: right, 2: i32(c), 3: i32(o)}, {}, (32, 4, 1), grid=(o // 4, 1, 1),
                        kernel=f"winograd_conv_2d_weight_transform_{dtype}_bc32"),
@@ -261,7 +264,8 @@ def fourier(kind, n, inverse=False, real=False):
     else:
         counts = plan = stages(n)
     per_thread = width(counts)
-    constants |= {0: int(inverse), 1: int(size & (size - 1) == 0), 2: per_thread} | {4 + i: c for i, c in enumerate(plan)}
+    constants |= {0: int(inverse), 1: int(size & (size - 1) == 0), 2: per_thread}
+    constants |= {4 + i: c for i, c in enumerate(plan)}
     threads, together = ceil(size, per_thread), max(256 // size, 1)
     memory = power_of_two(together * size)
     given, made = ("float2", "float") if real and inverse else ("float", "float2") if real else ("float2", "float2")
@@ -298,6 +302,29 @@ def fourier(kind, n, inverse=False, real=False):
     return Case(name, make, constants, label=f"{n}{'i' if inverse else ''}")
 
 
+def four_steps(n1, n2, inverse=False):
+    """Of n1 * n2 points: over columns, with a twist, then over rows."""
+    def launch(step, size, x, out):
+        plan = stages(size)
+        per_thread = width(plan)
+        threads, together = ceil(size, per_thread), max(256 // size, min(4, 4096 // size), 1)
+        constants = {0: int(inverse), 1: 1, 2: per_thread} | {4 + i: c for i, c in enumerate(plan)}
+        count = x.size // size
+        return Launch({0: x, 2: i32(n1), 3: i32(n2), 4: i32(count)} | ({1: out} if step == 0 else {}),
+                      {1: out} if step else {}, (1, together, threads),
+                      threads=(ceil(count, together), together, threads),
+                      kernel=f"four_step_mem_{power_of_two(together * size)}_float2_float2_{step}_false",
+                      constants=constants)
+
+    def make(rng):
+        x = random(rng, "complex64", (2, n1 * n2))
+        want = np.fft.ifft(x.astype(complex)) if inverse else np.fft.fft(x.astype(complex))
+        middle = blank(x.shape, "complex64")
+        return [launch(0, n1, x, middle), launch(1, n2, middle, Out(want, "complex64", 16, 2e-6))]
+
+    return Case(f"four_step_{n1}_{n2}", make, label="i" if inverse else "")
+
+
 def fft_cases():
     for n in (4, 8, 60, 100, 143, 169, 256, 512, 1001, 1024, 1250, 2048, 3125, 4096):
         yield fourier("", n)
@@ -308,6 +335,9 @@ def fft_cases():
     for n in (17, 102, 221, 793):
         yield fourier("rader", n)
         yield fourier("rader", n, inverse=True)
+    for n1, n2 in ((128, 64), (1024, 64)):
+        yield four_steps(n1, n2)
+        yield four_steps(n1, n2, inverse=True)
     yield fourier("rader", 102, real=True)
     yield fourier("rader", 102, inverse=True, real=True)
     for n in (47, 235, 1019):
