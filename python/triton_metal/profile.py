@@ -160,16 +160,20 @@ class Profile:
                    "{:.0f}-{:.0f} %".format(*(100 * x for x in k.model["occupancy"])),
                    f"{k.low_us:.1f} - {k.high_us:.1f}", k.model["bound"])
 
-    HEADS = ("kernel", "launches", "instructions", "lanes", "diverged", "device B", "lines", "threadgroup B",
-             "conflicts", "barriers", "matrix", "occupancy", "us", "bound")
+    HEADS = ("kernel", "launches", "instructions", "active lanes", "branches diverged", "device bytes",
+             "128-byte lines", "threadgroup bytes", "bank conflict cycles", "barriers", "matrix ops", "occupancy",
+             "model time, us", "bound")
 
     def _summary(self):
         from rich.table import Table
         table = Table(title=f"virtual GPU, times of the {self.chip} model")
-        for i, head in enumerate(self.HEADS):
-            table.add_column(head, justify="left" if i in (0, len(self.HEADS) - 1) else "right")
-        for row in self._rows():
-            table.add_row(*map(str, row))
+        for head, *cells in zip(self.HEADS, *self._rows()):
+            if head == self.HEADS[0]:
+                table.add_column(head)
+                for name in cells:
+                    table.add_column(name, justify="right")
+            else:
+                table.add_row(head, *map(str, cells))
         return table
 
     @staticmethod

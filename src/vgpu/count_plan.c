@@ -38,12 +38,43 @@ static vinst *rounded_by(vbuild *b, const vinst *i) {
     vinst *def = rounds(i->op) ? v_at(b, i->s[0])->def : NULL;
     return def && def->site == i->site && def->block == i->block ? def : NULL;
 }
-static u8 class_of(vbuild *b, const vinst *i) {
+static bool shifts_little(vbuild *b, const vinst *i) {
+    u16 row = i ? i->op - vops[i->op].form : 0;
+    const vval *by = row == VOP_shl_w || row == VOP_shl_d ? v_at(b, i->s[1]) : NULL;
+    return by && by->constant && by->bits >= 1 && by->bits <= 4;
+}
+static bool adds(u16 op) {
+    u16 row = op - vops[op].form;
+    return row == VOP_add_w || row == VOP_sub_w || row == VOP_add_d || row == VOP_sub_d;
+}
+/* Shifts by 1 to 4 whose every use is a sum: the GPU's adds shift an operand for free. Marks what they
+ * make. */
+static bool *fused_shifts(vbuild *b) {
+    u32 *uses = ARENA_ARRAY(b->a, u32, b->vals.count + 1), *sums = ARENA_ARRAY(b->a, u32, b->vals.count + 1);
+    bool *fused = ARENA_ARRAY(b->a, bool, b->vals.count + 1);
+    for (u32 o = 0; o < b->order.count; o++) {
+        vblock *k = b->blocks.at[b->order.at[o]];
+        for (vinst *i = k->first; i; i = i->next)
+            for (u32 s = 0; s < i->ns; s++) {
+                uses[i->s[s]]++;
+                sums[i->s[s]] += adds(i->op);
+            }
+        for (u32 p = 0; p < k->phis.count; p++)
+            for (u32 e = 0; e < k->phis.at[p]->in.count; e++)
+                uses[k->phis.at[p]->in.at[e].value]++;
+    }
+    for (u32 v = 0; v < b->vals.count; v++)
+        fused[v] = uses[v] && uses[v] == sums[v] && v_at(b, v)->def && shifts_little(b, v_at(b, v)->def);
+    return fused;
+}
+static u8 class_of(vbuild *b, const vinst *i, const bool *fused) {
     const char *what = b->sites.at[i->site].what;
     u8 cls = count_class_of(i->op);
     if (cls == CC_SHUFFLE && what && (strncmp(what, "air.simd_shuffle.", 17) == 0 ||
                                       strncmp(what, "air.quad_shuffle.", 17) == 0))
         return CC_PERMUTE;
+    if (i->nd && fused[i->d[0]])
+        return CC_FREE;
     if (rounds(i->op) && rounded_by(b, i))
         return CC_FREE;
     if (cls == CC_ALU32 && i->next && rounds(i->next->op) && rounded_by(b, i->next) == i)
@@ -56,6 +87,7 @@ typedef struct planner {
     VEC(count_mix) mix;
     VEC(count_site) access;
     VEC(u32) branch, branch_block, branch_site;
+    const bool *fused;
     double pipe[PIPE_COUNT];
 } planner;
 static void add(planner *p, u32 block, u32 site, u16 op, u8 cls) {
@@ -74,7 +106,7 @@ static u32 plan_block(planner *p, u32 order) {
     vblock *k = b->blocks.at[b->order.at[order]];
     memset(p->pipe, 0, sizeof p->pipe);
     for (vinst *i = k->first; i; i = i->next) {
-        add(p, order, i->site, i->op, class_of(b, i));
+        add(p, order, i->site, i->op, class_of(b, i, p->fused));
         if (count_is_access(i->op)) {
             bool atomic = i->op == VOP_atom_w || i->op == VOP_atom_d;
             u16 group = (u16)((i->op - VOP_ld_b_s) % 10);
@@ -128,7 +160,7 @@ static u32 most_alive(vbuild *b) {
 
 bool count_plan_kernel(vbuild *b) {
     vgpu_kernel *k = b->k;
-    planner p = {.b = b, .a = b->a};
+    planner p = {.b = b, .a = b->a, .fused = fused_shifts(b)};
     count_plan *plan = ARENA_NEW(k->arena, count_plan);
     plan->n_blocks = b->order.count;
     plan->block_weight = ARENA_ARRAY(k->arena, u32, b->order.count);

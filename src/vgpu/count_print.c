@@ -152,7 +152,8 @@ static void print_table(text *out, const tm_counters *t, const model_chip *only)
                         100.0 * (double)lanes[c] / (32.0 * (double)runs[c]), count_classes[c].what);
     table_lines(out, t);
     model_run(t, model_chip_at(0), &e);
-    text_printf(out, "\nregisters of a thread: about %u to %u of 16 bits\n", e.halfregs[0], e.halfregs[1]);
+    text_printf(out, "\nregisters of a thread: about %u to %u of 16 bits%s\n", e.halfregs[0], e.halfregs[1],
+                e.halfregs[0] > 256 ? ", more than the 256 there are: it would spill" : "");
     text_printf(out, "%-10s %10s %10s  %-20s %-11s  %s\n", "chip", "low us", "high us", "bound", "occupancy", "trust");
     for (u32 i = 0; i < model_chip_count(); i++) {
         if (only && only != model_chip_at(i))

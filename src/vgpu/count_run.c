@@ -67,7 +67,7 @@ static void touch(count_foot *f, bool store, u64 line) {
         __atomic_fetch_or(at, bit, __ATOMIC_RELAXED);
 }
 static u32 device_lines(const vctx *c, const span *s, bool store) {
-    u64 seen[2 * VGPU_LANES];
+    u64 seen[2 * VGPU_LANES], most = 0; /* the highest: above it a line is new without a search */
     u32 n = 0, bytes = s->size * s->n;
     for (u32 l = 0; l < VGPU_LANES; l++) {
         if (!(s->mask >> l & 1))
@@ -75,12 +75,13 @@ static u32 device_lines(const vctx *c, const span *s, bool store) {
         u64 seg = s->addr[l] >> 48, at = (s->addr[l] & 0xFFFFFFFFFFFFull) - c->segs[seg].lo;
         for (u64 line = at / COUNT_LINE; line <= (at + bytes - 1) / COUNT_LINE; line++) {
             u64 key = seg << 48 | (line & 0xFFFFFFFFFFFFull);
-            u32 j = n;
+            u32 j = key > most ? 0 : n;
             while (j && seen[j - 1] != key)
                 j--;
             if (j || n == 2 * VGPU_LANES)
                 continue;
             seen[n++] = key;
+            most = MAX(most, key);
             touch(&c->tally->foot[seg], store, line);
         }
     }
@@ -88,11 +89,12 @@ static u32 device_lines(const vctx *c, const span *s, bool store) {
 }
 /* Cycles in which the banks serve the words starting at `words`, one for each lane of mask. */
 static u32 bank_cycles(const count_tally *t, const u64 *words, u32 mask) {
-    u64 seen[VGPU_LANES];
-    u8 load[256] = {0};
+    u64 seen[VGPU_LANES], high = 0;
+    u8 load[256];
     u32 n = 0, most = 0;
+    memset(load, 0, t->banks);
     for (u32 l = 0; l < VGPU_LANES; l++) {
-        u32 j = n;
+        u32 j = n && words[l] <= high ? n : 0;
         if (!(mask >> l & 1))
             continue;
         while (j && seen[j - 1] != words[l])
@@ -100,7 +102,8 @@ static u32 bank_cycles(const count_tally *t, const u64 *words, u32 mask) {
         if (j)
             continue;
         seen[n++] = words[l];
-        u32 now = ++load[words[l] % t->banks];
+        high = MAX(high, words[l]);
+        u32 now = ++load[words[l] & (t->banks - 1)];
         most = MAX(most, now);
     }
     return most;
@@ -108,13 +111,13 @@ static u32 bank_cycles(const count_tally *t, const u64 *words, u32 mask) {
 static void threadgroup_access(const count_tally *t, const span *s, count_access *a) {
     u64 words[VGPU_LANES];
     u32 unit = MIN(s->size, t->bank_bytes), parts = s->size * s->n / unit;
-    u32 active = (u32)__builtin_popcount(s->mask);
+    u32 active = (u32)__builtin_popcount(s->mask), shift = (u32)__builtin_ctz(t->bank_bytes);
     a->tg++;
     a->tg_lanes += active;
     a->tg_bytes += (u64)active * s->size * s->n;
     for (u32 p = 0; p < parts; p++) {
         for (u32 l = 0; l < VGPU_LANES; l++)
-            words[l] = ((s->addr[l] & 0xFFFFFFFFFFFFull) - VGPU_BIAS + (u64)p * unit) / t->bank_bytes;
+            words[l] = ((s->addr[l] & 0xFFFFFFFFFFFFull) - VGPU_BIAS + (u64)p * unit) >> shift;
         a->tg_cycles += bank_cycles(t, words, s->mask);
         a->tg_ideal++;
     }

@@ -67,10 +67,10 @@ static double ceil_div(double a, double b) {
 static void occupancy(const tm_counters *t, model_estimate *e) {
     u32 threads = MAX(t->group[0] * t->group[1] * t->group[2], 1u), regs = t->k->count->halfregs;
     threads = (threads + VGPU_LANES - 1) / VGPU_LANES * VGPU_LANES;
-    e->halfregs[0] = MIN(MAX(regs, 8u), 256u);
-    e->halfregs[1] = MIN(e->halfregs[0] + e->halfregs[0] / 10 + 8, 256u);
+    e->halfregs[0] = MAX(regs, 8u);
+    e->halfregs[1] = e->halfregs[0] + e->halfregs[0] / 10 + 8;
     for (u32 i = 0; i < 2; i++) {
-        u32 resident = (u32)(FACT(register_bytes) / (2.0 * e->halfregs[i])) / 64 * 64;
+        u32 resident = (u32)(FACT(register_bytes) / (2.0 * MIN(e->halfregs[i], 256u))) / 64 * 64;
         resident = MIN(resident, (u32)FACT(max_threads));
         u32 groups = MAX(resident / threads, 1u);
         if (t->tg_bytes)

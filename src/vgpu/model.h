@@ -17,7 +17,8 @@ typedef struct model_estimate {
     double us[2];             /* everything overlaps; nothing does */
     double part[PART_COUNT][2];
     enum model_part bound[2]; /* the longest part at each end */
-    u32 halfregs[2];          /* registers of a thread: estimate, and with room for the allocator */
+    u32 halfregs[2];          /* registers of a thread: estimate, and with room for the allocator; above
+                               * 256, which is all there are, a kernel spills */
     u32 groups_per_core[2];   /* with fewer and with more registers */
     double occupancy[2];      /* of 3072 threads per core: low, high */
 } model_estimate;
