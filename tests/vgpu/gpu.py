@@ -18,7 +18,8 @@ class Arg(C.Structure):
 
 class Params(C.Structure):
     _fields_ = [("grid", U32 * 3), ("group", U32 * 3), ("args", C.POINTER(Arg)), ("n_args", U32),
-                ("threads", U32), ("max_steps", U64), ("grid_threads", U32 * 3)]
+                ("threads", U32), ("max_steps", U64), ("grid_threads", U32 * 3),
+                ("counters", PTR)]
 
 
 def library():
