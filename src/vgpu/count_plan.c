@@ -75,6 +75,8 @@ static u8 class_of(vbuild *b, const vinst *i, const bool *fused) {
         return CC_PERMUTE;
     if (i->nd && fused[i->d[0]])
         return CC_FREE;
+    if (i->op == VOP_xor_m && v_is(b, i->s[1], ~0u)) /* branches and selects take either sense */
+        return CC_FREE;
     if (rounds(i->op) && rounded_by(b, i))
         return CC_FREE;
     if (cls == CC_ALU32 && i->next && rounds(i->next->op) && rounded_by(b, i->next) == i)

@@ -117,3 +117,14 @@ def test_a_syntax_error_has_a_caret(tmp_path):
     path.write_text("module {\n  tt.func public @k(%x: i32) {\n    %y = arith.addi %x, %z : i32\n    tt.return\n  }\n}\n")
     error = tool("compile", path, status=1).stderr
     assert f"{path}:3:" in error and "^" in error and "arith.addi" in error
+
+
+def test_run_counts(add, tmp_path):
+    words = ["run", add / "add.metallib", "--grid", 2, "--group", 64, "--arg", "0=float32[100]", "--arg",
+             "1=float32[100]", "--arg", "2=float32[100]", "--arg", "3=int32:100", "--counters"]
+    assert "device_read_bytes" in tool(*words, "--chip", "m2").stdout
+    data = json.loads(tool(*words, "--json", "--trace", tmp_path / "trace.json").stdout)
+    assert data["totals"]["device_read_bytes"] == 800 and data["totals"]["threadgroups"] == 2
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(e["ph"] == "X" for e in events) == 2
+    assert "TM5905" in tool(*words, "--chip", "z80", status=1).stderr
