@@ -11,14 +11,16 @@ void vexec_restore(u64 old) { flush_restore(old); }
 
 vexec_fn vexec_choose(const char **name) {
     const struct { const char *name; vexec_fn fn; bool ok; } tiers[] = {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(VGPU_ONE_TIER)
         {"avx512", vexec_avx512,
          __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")},
         {"avx2", vexec_avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
-        {"base", vexec_base, true},
-#else
+#endif
+#if defined(__aarch64__)
         {"neon", vexec_base, true},
+#else
+        {"base", vexec_base, true},
 #endif
     };
     const char *want = getenv("TRITON_METAL_ISA");
