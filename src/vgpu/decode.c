@@ -129,11 +129,10 @@ static u32 const_comps(vbuild *b, const air_const *c, u32 *out) {
     case AIR_C_AGGREGATE:
         if (type_is_matrix(t)) { /* elements 0 and 1 are each lane's own; the rest is not looked at */
             u32 own[2] = {0};
-            if (const_comps(b, (const air_const *)c->elems[0], &own[0]) != 1 ||
-                const_comps(b, (const air_const *)c->elems[1], &own[1]) != 1)
-                v_refuse(b, "a matrix constant of this form");
+            const_comps(b, (const air_const *)c->elems[0], &own[0]);
+            const_comps(b, (const air_const *)c->elems[1], &own[1]);
             out[0] = v_op2(b, VOP_xmake, own[0], own[1]);
-            return n;
+            return 1;
         }
         n = 0;
         for (u32 i = 0; i < c->n_elems; i++) {
@@ -147,12 +146,16 @@ static u32 const_comps(vbuild *b, const air_const *c, u32 *out) {
         }
         return n;
     case AIR_C_DATA: {
-        u32 size = (u32)(c->data_len / (t->count ? t->count : 1));
-        for (u32 i = 0; i < n; i++) {
+        u32 size = (u32)(c->data_len / (t->count ? t->count : 1)), own[2];
+        bool matrix = type_is_matrix(t);
+        u32 *to = matrix ? own : out, count = matrix ? 2 : n;
+        for (u32 i = 0; i < count; i++) {
             u64 bits = 0;
             memcpy(&bits, c->data + (size_t)i * size, MIN(size, 8));
-            out[i] = scalar_const(b, type_comp(b, t, i), bits);
+            to[i] = scalar_const(b, type_comp(b, matrix ? t->elem : t, i), bits);
         }
+        if (matrix)
+            out[0] = v_op2(b, VOP_xmake, own[0], own[1]);
         return n;
     }
     case AIR_C_CAST: case AIR_C_GEP:

@@ -283,6 +283,33 @@ static void thread_memory(void) {
     kit_end(&k);
 }
 /* c += a * b through both forms of the loads and a store, transposed a. */
+/* Matrix constants name the elements of each lane: two in a row. */
+static void matrix_constants(void) {
+    for (u32 whole = 0; whole < 2; whole++) {
+        kit k;
+        float d[64] = {0}, all[64];
+        kit_begin(&k, 1, NULL, kit_f32);
+        air_type *mt = air_type_vector(k.m, k.f32, 64), *v2 = air_type_vector(k.m, k.i64, 2);
+        air_value *elems[64];
+        for (u32 i = 0; i < 64; i++) {
+            all[i] = i % 2 ? 7 : 3;
+            elems[i] = air_const_poison(k.m, k.f32);
+        }
+        elems[0] = air_const_float(k.m, k.f32, 0x40400000);
+        elems[1] = air_const_float(k.m, k.f32, 0x40E00000);
+        air_value *c = whole ? air_const_data(k.m, mt, all, sizeof all, false) : air_const_aggregate(k.m, mt, 64, elems);
+        u64 zeros[2] = {0, 0};
+        air_value *s[] = {c, k.buffer[0], kit_int(&k, k.i64, 8), air_const_data(k.m, v2, zeros, 16, false),
+                          kit_int(&k, k.i1, 0)};
+        kit_call(&k, "air.simdgroup_matrix_8x8_store.v64f32.p1f32", k.none, 5, s);
+        kit_ret(&k);
+        kit_bind(&k, 0, d, sizeof d);
+        run_ok(&k, 1, 32);
+        for (u32 i = 0; i < 64; i++)
+            assert_true(d[i] == (i % 2 ? 7 : 3));
+        kit_end(&k);
+    }
+}
 static void matrices(void) {
     for (u32 form = 0; form < 2; form++) {
         kit k;
@@ -445,13 +472,14 @@ static void left_at_different_times(void) {
 #define TEST(name)                                                                                 \
     static void test_##name(void **state) { kit_each_isa(name); }
 TEST(collatz) TEST(swap_loop) TEST(barrier_rounds) TEST(loose_barriers) TEST(ragged_grid) TEST(shuffles) TEST(reductions)
-TEST(thread_memory) TEST(matrices) TEST(atomics) TEST(errors) TEST(refusals) TEST(left_at_different_times)
+TEST(thread_memory) TEST(matrices) TEST(matrix_constants) TEST(atomics) TEST(errors) TEST(refusals)
+TEST(left_at_different_times)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collatz),   cmocka_unit_test(test_swap_loop),     cmocka_unit_test(test_barrier_rounds),
         cmocka_unit_test(test_shuffles),  cmocka_unit_test(test_reductions),    cmocka_unit_test(test_thread_memory),
         cmocka_unit_test(test_matrices),  cmocka_unit_test(test_atomics),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_loose_barriers), cmocka_unit_test(test_ragged_grid),
+        cmocka_unit_test(test_matrix_constants), cmocka_unit_test(test_loose_barriers), cmocka_unit_test(test_ragged_grid),
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_left_at_different_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
