@@ -13,6 +13,7 @@
 typedef struct core_state {
     PyTypeObject *artifact, *library, *kernel, *launcher, *proxy, *counters;
     PyObject *profile; /* called with the Counters of each launch; NULL: launches are not counted */
+    uint32_t banks, bank_bytes; /* of the bank model while there is a profile */
     PyObject *s_data_ptr, *s_untyped_storage, *s_nbytes, *s_is_cpu, *s_device, *s_base, *s_dtype,
         *s_array_struct, *s_array_interface, *s_dlpack, *s_dlpack_device, *s_shape, *s_strides,
         *s_padding, *s_round_f32_to_tf32;
@@ -82,5 +83,5 @@ typedef struct counting {
 /* Before and after a launch. -1 with a Python exception. */
 int counting_begin(core_state *st, kernel_object *k, counting *out);
 int counting_end(core_state *st, counting *c, int status);
-PyObject *core_set_profile(PyObject *module, PyObject *sink);
+PyObject *core_set_profile(PyObject *module, PyObject *args);
 extern PyType_Spec counters_spec;

@@ -48,8 +48,9 @@ static PyMethodDef core_methods[] = {
      "make_launcher(names, types, threads, pointers, scalar_bytes, host_threads=0, max_steps=0)"},
     {"make_specializer", core_make_specializer, METH_O,
      "Triton's native_specialize_impl with NumPy arrays and their like."},
-    {"set_profile", core_set_profile, METH_O,
-     "Calls `sink` with the Counters of each launch from now on; None: no more. Returns the one before."},
+    {"set_profile", core_set_profile, METH_VARARGS,
+     "set_profile(sink, banks=32, bank_bytes=4): calls `sink` with the Counters of each launch from now on;\n"
+     "None: no more. Returns the arguments that bring back what was set before."},
     {"current_device", core_zero, METH_NOARGS, "The number of the current device."},
     {"current_stream", core_zero, METH_O, "The current stream of a device."},
     {0},

@@ -102,6 +102,10 @@ int counting_begin(core_state *st, kernel_object *k, counting *out) {
     if (!ctx)
         return -1;
     tm_counters *into = tm_counters_new(ctx, twin->kernel);
+    if (into && tm_counters_banks(ctx, into, st->banks, st->bank_bytes) != 0) {
+        tm_counters_free(into);
+        into = NULL;
+    }
     counters_object *c = into ? PyObject_New(counters_object, st->counters) : NULL;
     if (!c) {
         raise_diags(ctx, "launch");
@@ -130,11 +134,20 @@ int counting_end(core_state *st, counting *c, int status) {
     return status;
 }
 
-PyObject *core_set_profile(PyObject *module, PyObject *sink) {
+/* set_profile(sink, banks=32, bank_bytes=4): what was set before, as the arguments that set it. */
+PyObject *core_set_profile(PyObject *module, PyObject *args) {
     core_state *st = core_get_state(module);
-    PyObject *before = st->profile ? st->profile : Py_None;
-    if (!st->profile)
-        Py_INCREF(before);
+    PyObject *sink;
+    unsigned banks = 32, bank_bytes = 4;
+    if (!PyArg_ParseTuple(args, "O|II", &sink, &banks, &bank_bytes))
+        return NULL;
+    PyObject *before = Py_BuildValue("(OII)", st->profile ? st->profile : Py_None, (unsigned)st->banks,
+                                     (unsigned)st->bank_bytes);
+    if (!before)
+        return NULL;
+    Py_XDECREF(st->profile);
+    st->banks = banks;
+    st->bank_bytes = bank_bytes;
     st->profile = sink == Py_None ? NULL : sink;
     Py_XINCREF(st->profile);
     return before;

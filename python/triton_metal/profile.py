@@ -84,8 +84,9 @@ class Profile:
     """The context manager behind `triton_metal.profile()`. With keep=False launches are summed by kernel
     and not kept, which is what a whole process wants."""
 
-    def __init__(self, chip=None, keep=True):
+    def __init__(self, chip=None, keep=True, banks=(32, 4)):
         self.chip = chip or default_chip()
+        self.banks = banks
         self.keep = keep
         self.launches = []
         self.kernels = {}
@@ -93,11 +94,11 @@ class Profile:
         self._before = None
 
     def __enter__(self):
-        self._before = _core.set_profile(self._launched)
+        self._before = _core.set_profile(self._launched, *self.banks)
         return self
 
     def __exit__(self, *exception):
-        _core.set_profile(self._before)
+        _core.set_profile(*self._before)
 
     def _launched(self, counters):
         launch = Launch(counters, self.chip)
@@ -105,8 +106,8 @@ class Profile:
         self.expected_us += launch.model["expected_us"]
         if self.keep:
             self.launches.append(launch)
-        if self._before is not None:
-            self._before(counters)
+        if self._before[0] is not None:
+            self._before[0](counters)
 
     def json(self, path=None):
         """A dict of everything, written to `path` when there is one."""
@@ -207,9 +208,10 @@ class Profile:
                 print("\t".join(row), file=file)
 
 
-def profile(chip=None, keep=True):
-    """A context that counts every launch inside it; `chip` is the model's, "m1" to "m5-max"."""
-    return Profile(chip, keep)
+def profile(chip=None, keep=True, banks=(32, 4)):
+    """A context that counts every launch inside it. `chip` is the model's, "m1" to "m5-max"; `banks` is
+    how many banks of how many bytes threadgroup memory is taken to have."""
+    return Profile(chip, keep, banks)
 
 
 def model_ms(call, chip=None):

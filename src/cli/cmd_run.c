@@ -12,7 +12,7 @@ enum { MAX_ARGS = 64 };
 
 typedef struct run_request {
     const char *path, *name, *checks, *chip, *trace;
-    u32 grid[3], group[3], threads;
+    u32 grid[3], group[3], banks[3], threads;
     option_list args, outs, threadgroup, constants;
     bool time, counters;
 } run_request;
@@ -207,6 +207,10 @@ static tm_status execute(run_state *s, run_request *r) {
     if (!k)
         return -1;
     tm_counters *counters = count ? tm_counters_new(s->c->ctx, k) : NULL;
+    if (counters && tm_counters_banks(s->c->ctx, counters, r->banks[0], r->banks[1]) != 0) {
+        tm_counters_free(counters);
+        counters = NULL;
+    }
     tm_launch_params p = {.args = s->args, .n_args = s->n, .threads = r->threads, .counters = counters};
     memcpy(p.grid, r->grid, sizeof p.grid);
     memcpy(p.group, r->group, sizeof p.group);
@@ -239,7 +243,7 @@ static int run_kernel(cli *c, run_request *r) {
 }
 
 static int run_run(cli *c, const command *self, int argc, char **argv) {
-    run_request r = {.grid = {1, 1, 1}, .group = {128, 1, 1}};
+    run_request r = {.grid = {1, 1, 1}, .group = {128, 1, 1}, .banks = {32, 4, 1}};
     option_list *lists[] = {&r.args, &r.outs, &r.threadgroup, &r.constants};
     for (u32 i = 0; i < COUNT_OF(lists); i++)
         lists[i]->at = ARENA_ARRAY(c->ctx->ctx->arena, const char *, argc + 1);
@@ -255,6 +259,7 @@ static int run_run(cli *c, const command *self, int argc, char **argv) {
         {"--threads", OPT_NUMBER, &r.threads, "N", "host threads; all cores if not given"},
         {"--counters", OPT_FLAG, &r.counters, NULL, "print counts and model times (with --json, all of them as JSON)"},
         {"--chip", OPT_TEXT, &r.chip, "NAME", "the chip of the model: m1, m2-pro, ...; all if not given"},
+        {"--banks", OPT_TRIPLE, r.banks, "N,BYTES", "the bank model of threadgroup memory, 32,4 if not given"},
         {"--trace", OPT_TEXT, &r.trace, "FILE", "write a trace of threadgroups on cores for Perfetto"},
         {"--time", OPT_FLAG, &r.time, NULL, "print the run's time on stderr"},
     };

@@ -43,19 +43,21 @@ static void memory_span(const vctx *c, const vins *i, span *s) {
     s->n = i->c > 1 ? i->c : 1;
     bool lanes = form == 2 || form == 5 || form == 7 || form == 9, sum = form == 1 || form == 4;
     const u32 *index = (const u32 *)(c->wide + (size_t)i->b * VGPU_SLOT);
-    for (u32 l = 0; l < VGPU_LANES; l++) {
-        if (lanes) {
-            s->addr[l] = lanes_of(c, i->a)[l] + off;
-            continue;
-        }
-        s->addr[l] = c->scalar[i->a] + off;
-        if (sum) {
-            i64 n = i->x >> 15 ? (i64)index[l] : (i64)(i32)index[l];
-            s->addr[l] += (u64)n << (i->x & 63u);
-        }
+    if (lanes) {
+        const u64 *from = lanes_of(c, i->a);
+        for (u32 l = 0; l < VGPU_LANES; l++)
+            s->addr[l] = from[l] + off;
+        return;
     }
-    if (!lanes && !sum) /* one address: one lane asks */
+    u64 base = c->scalar[i->a] + off;
+    if (!sum) { /* one address: one lane asks */
         s->mask = s->mask & (0u - s->mask);
+        s->addr[__builtin_ctz(s->mask)] = base;
+        return;
+    }
+    u32 shift = i->x & 63u, sign = i->x >> 15 ? 0 : 0x80000000u;
+    for (u32 l = 0; l < VGPU_LANES; l++)
+        s->addr[l] = base + ((u64)((i64)(index[l] ^ sign) - (i64)sign) << shift);
 }
 
 /* ---- Lines and banks --------------------------------------------------------------------------- */
@@ -66,7 +68,30 @@ static void touch(count_foot *f, bool store, u64 line) {
     if (!(__atomic_load_n(at, __ATOMIC_RELAXED) & bit))
         __atomic_fetch_or(at, bit, __ATOMIC_RELAXED);
 }
+/* All lanes within 63 lines of one buffer: a bit for each line. 0 when they are not. */
+static u32 near_lines(const vctx *c, const span *s, bool store) {
+    u64 low = ~0ull, high = 0, bits = 0, bytes = (u64)s->size * s->n;
+    for (u32 m = s->mask; m; m &= m - 1) {
+        u64 a = s->addr[__builtin_ctz(m)];
+        low = MIN(low, a);
+        high = MAX(high, a);
+    }
+    u64 seg = low >> 48, from = low - ((seg << 48) + c->segs[seg].lo);
+    u64 first = from / COUNT_LINE, into = from % COUNT_LINE;
+    if (high - low + into + bytes > 63 * COUNT_LINE)
+        return 0;
+    for (u32 m = s->mask; m; m &= m - 1) {
+        u64 at = s->addr[__builtin_ctz(m)] - low + into;
+        bits |= (2ull << ((at + bytes - 1) / COUNT_LINE)) - (1ull << (at / COUNT_LINE));
+    }
+    for (u64 m = bits; m; m &= m - 1)
+        touch(&c->tally->foot[seg], store, first + (u64)__builtin_ctzll(m));
+    return (u32)__builtin_popcountll(bits);
+}
 static u32 device_lines(const vctx *c, const span *s, bool store) {
+    u32 near = near_lines(c, s, store);
+    if (near)
+        return near;
     u64 seen[2 * VGPU_LANES], most = 0; /* the highest: above it a line is new without a search */
     u32 n = 0, bytes = s->size * s->n;
     for (u32 l = 0; l < VGPU_LANES; l++) {
@@ -92,6 +117,11 @@ static u32 bank_cycles(const count_tally *t, const u64 *words, u32 mask) {
     u64 seen[VGPU_LANES], high = 0;
     u8 load[256];
     u32 n = 0, most = 0;
+    u32 next = 1;
+    while (next < VGPU_LANES && words[next] == words[0] + next)
+        next++;
+    if (next == VGPU_LANES && t->banks >= VGPU_LANES)
+        return 1;
     memset(load, 0, t->banks);
     for (u32 l = 0; l < VGPU_LANES; l++) {
         u32 j = n && words[l] <= high ? n : 0;
@@ -143,7 +173,8 @@ void vcount_access(vctx *c, const vins *i, u32 mask, u32 number) {
     u64 seg = s.addr[__builtin_ctz(s.mask)] >> 48, end = c->k->n_segs;
     if (seg >= end)
         return;
-    for (u32 l = 0; l < VGPU_LANES; l++) { /* lanes may name different buffers, but one kind of memory */
+    for (u32 m = s.mask & (s.mask - 1); m; m &= m - 1) { /* lanes may name different buffers, but one kind of memory */
+        u32 l = (u32)__builtin_ctz(m);
         u64 own = s.addr[l] >> 48;
         if (own != seg && (own >= end || seg < SEG_ARG0 || own < SEG_ARG0))
             s.mask &= ~(1u << l);

@@ -111,6 +111,19 @@ def test_table_json_and_trace(tmp_path):
     assert all(e["ts"] + e["dur"] <= sum(x["dur"] for x in launches) * 1.001 for e in groups)
 
 
+def test_bank_model_is_a_parameter():
+    conflicts = []
+    for banks in (32, 4), (16, 4):
+        with triton_metal.profile(banks=banks) as p:
+            run_matmul()
+        conflicts.append(p.launches[0].totals["bank_conflict_cycles"])
+        assert p.launches[0].data["banks"] == {"count": banks[0], "bytes": banks[1], "assumed": True}
+    assert conflicts[0] < conflicts[1]
+    with pytest.raises(triton_metal.Error) as e, triton_metal.profile(banks=(3, 4)):
+        run_add()
+    assert e.value.code == 5906
+
+
 def test_model_of_every_chip_is_a_range():
     with triton_metal.profile() as p:
         run_matmul(128, 32)

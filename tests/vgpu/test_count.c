@@ -151,6 +151,70 @@ static void divergence_of_a_known_branch(void **state) {
     assert_int_equal(whole.lanes[CC_STORE], 4 * 64);
 }
 
+/* Instructions of one source line are one row, wherever they are; those without a line one each. */
+static void lines_gather_their_instructions(void **state) {
+    static float a[32];
+    static const src_loc line = {.file = "k.py", .line = 7}, other = {.file = "k.py", .line = 9};
+    kit k;
+    kit_begin(&k, 1, NULL, kit_f32);
+    air_value *p = kit_at(&k, 0, k.lane), *x = kit_load(&k, p);
+    air_value *y = kit_bin(&k, AIR_MUL, x, x), *z = kit_bin(&k, AIR_ADD, y, x);
+    kit_store(&k, p, z);
+    kit_ret(&k);
+    ((air_inst *)x)->loc = ((air_inst *)z)->loc = &line;
+    ((air_inst *)y)->loc = &other;
+    kit_bind(&k, 0, a, sizeof a);
+    vgpu_checks on = {.bounds = true, .barriers = true, .count = true};
+    vgpu_kernel *kernel = vgpu_decode(k.ctx, k.m, NULL, 0, on);
+    tm_counters *t = counters_new(kernel);
+    tm_launch_params p1 = {.grid = {3, 1, 1}, .group = {32, 1, 1}, .args = k.args, .n_args = 1, .counters = t};
+    assert_int_equal(vgpu_run(k.ctx, kernel, &p1), 0);
+    u32 n, found = 0;
+    count_line *l = count_lines(t, &n);
+    for (u32 i = 0; i < n; i++) {
+        if (l[i].file && l[i].line == 7) {
+            found++;
+            assert_int_equal(l[i].instructions, 2 * 3);
+            assert_int_equal(l[i].by_class[CC_LOAD], 3);
+            assert_int_equal(l[i].device_bytes, 3 * 128);
+        } else if (l[i].file) {
+            found++;
+            assert_int_equal(l[i].line, 9);
+            assert_int_equal(l[i].instructions, 3);
+        }
+    }
+    assert_int_equal(found, 2);
+    free(l);
+    counters_free(t);
+    vgpu_kernel_free(kernel);
+    kit_end(&k);
+}
+
+/* A gather far apart and one close by, with lanes on the same lines. */
+static void lines_are_counted_near_and_far(void **state) {
+    static float a[32 * 1024];
+    static u32 at[2][32];
+    static float out[32];
+    for (u32 l = 0; l < 32; l++) {
+        at[0][l] = (31 - l) * 1000 / 2 * 2; /* every lane a line of its own */
+        at[1][l] = (l * 7) % 32;            /* all on one */
+    }
+    for (u32 round = 0; round < 2; round++) {
+        kit k;
+        kit_begin(&k, 3, NULL, kit_i32);
+        air_value *i = kit_load(&k, kit_at(&k, 1, k.lane));
+        kit_store(&k, kit_at(&k, 2, k.lane), kit_load(&k, kit_at(&k, 0, i)));
+        kit_ret(&k);
+        kit_bind(&k, 0, a, sizeof a);
+        kit_bind(&k, 1, at[round], sizeof at[round]);
+        kit_bind(&k, 2, out, sizeof out);
+        counted r = run_counted(&k, 1, 32);
+        assert_int_equal(TOTAL(r, device_read_lines), 1 + (round ? 1 : 32));
+        assert_int_equal(TOTAL(r, footprint_read_lines), 1 + (round ? 1 : 32));
+        kit_end(&k);
+    }
+}
+
 static void barriers_count_each_simdgroup(void **state) {
     static float out[128];
     kit k;
@@ -256,6 +320,8 @@ int main(void) {
         cmocka_unit_test(strided_loads_touch_many_lines),
         cmocka_unit_test(bank_conflicts_follow_the_stride),
         cmocka_unit_test(divergence_of_a_known_branch),
+        cmocka_unit_test(lines_gather_their_instructions),
+        cmocka_unit_test(lines_are_counted_near_and_far),
         cmocka_unit_test(barriers_count_each_simdgroup),
         cmocka_unit_test(threads_do_not_change_counts),
         cmocka_unit_test(kernels_not_counted_have_no_words_for_it),
