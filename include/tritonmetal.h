@@ -61,7 +61,7 @@ TM_API tm_artifact *tm_compile(tm_context *ctx, const char *ttir, size_t len, co
                                const tm_options *options);
 TM_API void tm_artifact_free(tm_artifact *a);
 /* "ttir" (cleaned tile IR), "ttgir" (tile IR with layouts), "tmir" (thread IR), "ll" (AIR as LLVM
- * text), "air" (wrapped bitcode), "metallib"; "ir" is the last stage reached. NULL when absent: the
+ * text), "air" (wrapped bitcode), "metallib", "lines" (source lines of its instructions); "ir" is the last stage reached. NULL when absent: the
  * first three need keep_stages. "ir" and "ll" are made on first request. Owned by the artifact. */
 TM_API const void *tm_artifact_get(tm_artifact *a, const char *form, size_t *len);
 typedef struct tm_kernel_info {
@@ -118,10 +118,14 @@ typedef struct tm_constant_value {  /* a function constant by name, or by index 
     uint64_t bits;
 } tm_constant_value;
 /* Decodes a kernel for the virtual GPU. The library must outlive it. `checks` is a comma list
- * of "bounds" and "barriers", or "none"; NULL means all. */
+ * of bounds, align, races, uninit, barriers, exits, lanes, shifts, divides, converts, progress,
+ * schedules, or "all", or "none"; NULL means bounds and barriers (docs/checks.md). */
 TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
                                 const tm_constant_value *constants, uint32_t n_constants,
                                 const char *checks);
+/* Source lines for reports, from tm_artifact_get(a, "lines"): a metallib holds none. Once, before the
+ * first launch. 0 or -1. */
+TM_API int tm_kernel_set_lines(tm_context *ctx, tm_kernel *k, const char *lines, size_t len);
 TM_API void tm_kernel_free(tm_kernel *k);
 TM_API void tm_kernel_listing(tm_context *ctx, const tm_kernel *k, const char **out); /* bytecode */
 
@@ -132,7 +136,10 @@ typedef struct tm_arg {
     void *data;                /* BUFFER: where the argument points; BYTES: copied from here */
     size_t size;               /* BUFFER: bytes from data to the end; BYTES: count; THREADGROUP: bytes */
     size_t before;             /* BUFFER: bytes of the same allocation before data */
+    uint8_t *written;          /* BUFFER: NULL, or for each of the `size` bytes whether anybody has written
+                                  it; kept up to date by launches with the check "uninit" */
 } tm_arg;
+enum tm_order { TM_ORDER_FORWARD, TM_ORDER_REVERSE, TM_ORDER_SEEDED };
 typedef struct tm_launch_params {
     uint32_t grid[3];          /* threadgroups */
     uint32_t group[3];         /* threads per threadgroup */
@@ -143,6 +150,8 @@ typedef struct tm_launch_params {
     uint32_t grid_threads[3];  /* threads of the whole grid, when its last threadgroups are partial
                                   (dispatchThreads); 0: grid * group */
     struct tm_counters *counters; /* where the launch adds its counts; NULL: nowhere */
+    uint32_t order;            /* enum tm_order: in which threadgroups start and simdgroups take turns */
+    uint64_t seed;
 } tm_launch_params;
 /* Runs to completion. 0, or -1 with 30xx..34xx diagnostics; memory outside the arguments is never
  * touched either way. */

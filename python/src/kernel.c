@@ -7,10 +7,16 @@
 static void kernel_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     kernel_object *k = (kernel_object *)self;
-    tm_kernel_free(k->kernel);
     if (k->twin != self)
         Py_XDECREF(k->twin);
     Py_XDECREF(k->recipe);
+    free((void *)k->lines);
+    tm_kernel_free(k->own);
+    for (kernel_variant *v = k->variants, *next; v; v = next) {
+        next = v->next;
+        tm_kernel_free(v->kernel);
+        free(v);
+    }
     Py_XDECREF(k->library);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -112,11 +118,19 @@ static PyObject *launch_with(core_state *st, kernel_object *k, PyObject *args) {
     else
         status = bind_all(&b, buffers, threadgroup);
     counting count = {0};
+    if (status == 0) {
+        status = kernel_prepare(st, b.ctx, k, NULL, 0);
+        for (uint32_t i = 0; st->empty && i < b.n; i++)
+            if (b.args[i].kind == TM_ARG_BUFFER)
+                b.args[i].written = empty_map(st, b.args[i].data, b.args[i].size);
+    }
     if (status == 0)
         status = counting_begin(st, k, &count);
     if (status == 0) {
         p.args = b.args;
         p.n_args = b.n;
+        p.order = st->order;
+        p.seed = st->seed;
         p.threads = threads;
         p.max_steps = max_steps;
         p.counters = count.into;

@@ -25,6 +25,7 @@ typedef struct launcher {
     step *steps;
     uint32_t n_steps, n_args, n_pointers, scalar_bytes, threads, host_threads;
     uint64_t max_steps;
+    PyObject *lines;        /* bytes, or NULL: source lines of the kernel's instructions */
     PyObject *strings;      /* a list that keeps names and types alive */
     tm_context *spare;      /* taken under the GIL by the launch that runs */
     core_state *st;
@@ -62,6 +63,8 @@ static int fill_pointer(fill *f, const step *s, PyObject *arg) {
                                  .data = m.data,
                                  .size = m.size,
                                  .before = m.before};
+    if (f->l->st->empty)
+        f->buffers[index].written = empty_map(f->l->st, m.data, m.size);
     return 0;
 }
 
@@ -171,6 +174,9 @@ static int fill_and_run(fill *f, PyObject *const *args, uint32_t grid[3]) {
     if (Py_TYPE(kernel) != l->st->kernel)
         return diag_at(f->ctx->ctx, NULL, TM9001, "the launcher was called without a kernel");
     f->written = kernel->written;
+    if (kernel->checks_version != l->st->checks_version || (l->lines && !kernel->has_lines))
+        TRY(kernel_prepare(l->st, f->ctx, kernel, l->lines ? PyBytes_AsString(l->lines) : NULL,
+                           l->lines ? (size_t)PyBytes_Size(l->lines) : 0));
     memset(f->scalars, 0, l->scalar_bytes);
     for (uint32_t i = 0; i < l->n_args; i++)
         TRY(fill_arg(f, args[A_ARGS + i], 0));
@@ -186,7 +192,9 @@ static int fill_and_run(fill *f, PyObject *const *args, uint32_t grid[3]) {
                                    .args = f->buffers,
                                    .n_args = f->n_buffers + (l->scalar_bytes != 0),
                                    .threads = l->host_threads,
-                                   .max_steps = l->max_steps};
+                                   .max_steps = l->max_steps,
+                                   .order = l->st->order,
+                                   .seed = l->st->seed};
         int status;
         counting count;
         TRY(counting_begin(l->st, kernel, &count));
@@ -322,6 +330,7 @@ static void launcher_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     free(l->steps);
     Py_XDECREF(l->strings);
+    Py_XDECREF(l->lines);
     Py_XDECREF(l->module);
     tm_context_free(l->spare);
     PyObject_Free(self);
@@ -349,13 +358,13 @@ static launcher *launcher_new(PyObject *module) {
 
 PyObject *core_make_launcher(PyObject *module, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"names", "types", "threads", "pointers", "scalar_bytes", "host_threads",
-                            "max_steps", NULL};
-    PyObject *arg_names, *types;
+                            "max_steps", "lines", NULL};
+    PyObject *arg_names, *types, *lines = NULL;
     unsigned threads, pointers, scalar_bytes, host_threads = 0;
     unsigned long long max_steps = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!III|IK", names, &PyTuple_Type, &arg_names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!III|IKS", names, &PyTuple_Type, &arg_names,
                                      &PyTuple_Type, &types, &threads, &pointers, &scalar_bytes,
-                                     &host_threads, &max_steps))
+                                     &host_threads, &max_steps, &lines))
         return NULL;
     launcher *l = launcher_new(module);
     if (!l)
@@ -363,6 +372,8 @@ PyObject *core_make_launcher(PyObject *module, PyObject *args, PyObject *kwargs)
     l->threads = threads;
     l->host_threads = host_threads;
     l->max_steps = max_steps;
+    Py_XINCREF(lines);
+    l->lines = lines;
     PyObject *result = NULL;
     if (plan_signature(l, arg_names, types) != 0)
         goto out;

@@ -3,6 +3,7 @@
  * decoded for the virtual GPU. Kernel.launch binds buffers by index and is what tools use; Triton's
  * launches go through launcher.c. */
 #include "core.h"
+#include <stddef.h>
 #include <stdlib.h>
 
 typedef struct library {
@@ -18,6 +19,8 @@ static void library_dealloc(PyObject *self) {
     PyObject_Free(self);
     Py_DECREF(type);
 }
+
+tm_library *library_of(PyObject *self) { return ((library *)self)->lib; }
 
 PyObject *core_load(PyObject *module, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", NULL};
@@ -205,7 +208,10 @@ static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs
     if (k) {
         Py_INCREF(self);
         k->library = self;
-        k->kernel = decoded;
+        memset((char *)k + offsetof(kernel_object, kernel), 0, sizeof *k - offsetof(kernel_object, kernel));
+        k->kernel = k->own = decoded;
+        k->index = (uint32_t)index;
+        k->fixed = n > 0;
         k->written = written_buffers(ctx, l->lib, (uint32_t)index);
         k->twin = count ? (PyObject *)k : NULL;
         PyObject *no_constants = dict ? NULL : PyDict_New();

@@ -5,9 +5,10 @@ With `import triton` nothing of this needs to be imported: the backend registers
 functions here are the C library's for tools: `compile` turns TTIR text into an Artifact, `load`
 opens a metallib, `profile` counts what launches do."""
 from ._core import Artifact, Kernel, Library, compile, isa, load, passes, target, version
+from .check import check, mark_empty
 from .errors import CompileError, Diagnostic, Error, LaunchError, LibraryError
 from .profile import Profile, profile
 
 __version__ = version().split("+")[0]
 __all__ = ["Artifact", "CompileError", "Diagnostic", "Error", "Kernel", "LaunchError", "Library", "LibraryError",
-           "Profile", "compile", "isa", "load", "passes", "profile", "target", "version"]
+           "Profile", "check", "compile", "isa", "load", "mark_empty", "passes", "profile", "target", "version"]

@@ -255,7 +255,7 @@ static int run_run(cli *c, const command *self, int argc, char **argv) {
         {"--out", OPT_LIST, &r.outs, "NAME=FILE.npy", "where to write a buffer after the run"},
         {"--threadgroup", OPT_LIST, &r.threadgroup, "INDEX=BYTES", "size of a threadgroup buffer"},
         {"--constant", OPT_LIST, &r.constants, "NAME=TYPE:VALUE", "a function constant, by name or number"},
-        {"--check", OPT_TEXT, &r.checks, "LIST", "checks while it runs: bounds,barriers (the default) or fewer; none"},
+        {"--check", OPT_TEXT, &r.checks, "LIST", "checks: bounds,barriers if not given; all, none; see docs/checks.md"},
         {"--threads", OPT_NUMBER, &r.threads, "N", "host threads; all cores if not given"},
         {"--counters", OPT_FLAG, &r.counters, NULL, "print counts and model times (with --json, all of them as JSON)"},
         {"--chip", OPT_TEXT, &r.chip, "NAME", "the chip of the model: m1, m2-pro, ...; all if not given"},

@@ -10,7 +10,7 @@
 struct tm_artifact {
     tm_ctx *ctx;
     compilation c;
-    text ir, ll;
+    text ir, ll, lines;
     tm_kernel_info info;
 };
 
@@ -53,6 +53,7 @@ TM_API void tm_artifact_free(tm_artifact *a) {
     compilation_free(&a->c);
     text_free(&a->ir);
     text_free(&a->ll);
+    text_free(&a->lines);
     ctx_free(a->ctx);
     free(a);
 }
@@ -75,6 +76,11 @@ static const text *find_form(tm_artifact *a, const char *form) {
         if (!a->ll.at && a->c.air)
             air_print(&a->ll, a->c.air);
         return &a->ll;
+    }
+    if (strcmp(form, "lines") == 0) {
+        if (!a->lines.at && a->c.air)
+            lines_print(&a->lines, a->c.air, a->c.kernel);
+        return &a->lines;
     }
     return NULL;
 }

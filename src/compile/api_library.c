@@ -147,27 +147,15 @@ TM_API int tm_function_verify(tm_context *ctx, tm_library *lib, uint32_t index) 
     return air_check_rules(m, lib->kernel.air_minor);
 }
 
-/* The checks that a list names; without a list all. */
-static tm_status parse_checks(tm_ctx *ctx, const char *list, vgpu_checks *out) {
-    *out = list ? (vgpu_checks){0} : (vgpu_checks){.bounds = true, .barriers = true};
-    for (const char *p = list; p && *p;) {
-        size_t len = strcspn(p, ",");
-        if (len == 6 && memcmp(p, "bounds", 6) == 0)
-            out->bounds = true;
-        else if (len == 8 && memcmp(p, "barriers", 8) == 0)
-            out->barriers = true;
-        else if (len != 4 || memcmp(p, "none", 4) != 0)
-            return diag_at(ctx, NULL, TM5903, (int)len, p);
-        p += len + (p[len] == ',');
-    }
-    return 0;
-}
-
 static tm_kernel *kernel_new(tm_context *ctx, tm_library *lib, uint32_t index, const tm_constant_value *constants,
                              uint32_t n_constants, const char *checks, bool count) {
     vgpu_checks on;
-    if (parse_checks(ctx->ctx, checks, &on) != 0)
+    const char *bad;
+    int bad_len;
+    if (!vgpu_checks_parse(checks, &on, &bad, &bad_len)) {
+        diag_at(ctx->ctx, NULL, TM5903, bad_len, bad);
         return NULL;
+    }
     on.count = count;
     air_module *m = open_module(ctx->ctx, lib, index);
     tm_kernel *k = m ? calloc(1, sizeof *k) : NULL;
@@ -191,6 +179,10 @@ TM_API tm_kernel *tm_kernel_new_counting(tm_context *ctx, tm_library *lib, uint3
                                          const tm_constant_value *constants, uint32_t n_constants,
                                          const char *checks) {
     return kernel_new(ctx, lib, index, constants, n_constants, checks, true);
+}
+
+TM_API int tm_kernel_set_lines(tm_context *ctx, tm_kernel *k, const char *lines, size_t len) {
+    return vgpu_set_lines(k->k, lines, len) == 0 ? 0 : diag_at(ctx->ctx, NULL, TM5907);
 }
 
 TM_API void tm_kernel_free(tm_kernel *k) {

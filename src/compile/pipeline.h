@@ -26,4 +26,6 @@ u32 pipeline_step_count(void);
 const char *pipeline_step_name(u32 index); /* "parse", the passes in order, "emit", "rules", ... */
 /* Fills c->ir and, unless stopped, everything down to c->metallib. */
 tm_status pipeline_compile(compilation *c, const char *ttir, size_t len, const char *name);
+/* The source line of each instruction of the kernel, as text. */
+void lines_print(text *out, const air_module *m, const char *kernel);
 void compilation_free(compilation *c);

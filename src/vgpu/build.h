@@ -16,6 +16,7 @@ typedef struct vinst {
     u8 nd;
     bool dead, effect; /* effect: kept even when unused */
     u16 ns;
+    u8 space, align; /* of a memory access: address space, log2 of the alignment promised */
     i32 imm;
     u32 site, block, pos;
     u32 *d, *s;        /* values; d then s in one array */
@@ -71,6 +72,7 @@ typedef struct vbuild {
     VEC(u32) order;
     VEC(vsite) sites;
     u32 site;             /* of the AIR instruction being decoded */
+    u32 align;            /* bytes, of the load or store being decoded; 0 natural */
     u32 budget;           /* AIR instructions left to decode, calls included */
     bool failed;
     const tm_constant_value *constants;
@@ -128,6 +130,7 @@ void decode_inst(vbuild *b, vinstance *in, air_inst *i);
 u32 norm(vbuild *b, vtype t, u32 v);       /* cuts an integer to its width */
 u32 sext_full(vbuild *b, vtype t, u32 v);  /* narrow integer to its class's width, signed */
 u32 round_fp(vbuild *b, vtype t, u32 v);
+void guard_operands(vbuild *b, u16 guard, vtype t, u32 n, const u32 *s, u32 flags);
 /* -- decode_mem.c */
 void decode_load(vbuild *b, vinstance *in, air_inst *i);
 void decode_store(vbuild *b, vinstance *in, air_inst *i);

@@ -55,6 +55,7 @@ _Static_assert(sizeof(vins) == 16, "an instruction is one quarter of a cache lin
 typedef struct vsite {
     const src_loc *loc;
     const char *what; /* "store of 4 bytes"; NULL when it cannot fail */
+    u32 inst;         /* number of the kernel's AIR instruction, VGPU_NO_BLOCK in a function it calls */
 } vsite;
 
 enum vparam_kind { VPARAM_BUFFER, VPARAM_THREADGROUP, VPARAM_SCALAR, VPARAM_LANES };
@@ -67,7 +68,8 @@ typedef struct vparam {
     bool writes, gated;
     u16 seg;          /* BUFFER */
     u8 space;         /* BUFFER: AIR's address space, 2 is constant */
-    u32 location, min_size;
+    u32 location, min_size, elem_size;
+    const char *type; /* Metal's name of the element, NULL unknown */
     i32 reg;          /* scalar number, or wide slot for LANES; -1 unused */
     const char *name;
 } vparam;
@@ -81,7 +83,7 @@ struct vgpu_kernel {
     vins *code;
     u32 *sites;       /* of each word of code */
     vsite *site;
-    u32 n_code, n_wide, n_scalar, n_scalar_consts, n_barriers, n_params, n_segs;
+    u32 n_sites, n_code, n_wide, n_scalar, n_scalar_consts, n_barriers, n_params, n_segs;
     u64 *scalar_consts;
     vparam *params;
     u16 spare_w, spare_d, spare_s; /* for cycles of copies */
@@ -91,6 +93,8 @@ struct vgpu_kernel {
     bool const_writable; /* while static initialisers run */
     vgpu_checks checks;
     struct count_plan *count; /* NULL unless decoded with checks.count */
+    u32 granule, n_atomics; /* log2 of the smallest access; atomic instructions */
+    const struct vlines *lines; /* NULL, or the source lines of its instructions */
     bool flush;       /* f32 subnormals are zero */
     struct vpool *pool; /* idle workers */
 };
@@ -104,7 +108,7 @@ typedef struct vseg {
 
 enum vfault_kind { VFAULT_NONE, VFAULT_BOUNDS, VFAULT_UNBOUND, VFAULT_READ_ONLY, VFAULT_NULL,
                    VFAULT_STEPS, VFAULT_BARRIER_DIVERGENT, VFAULT_BARRIER_MISMATCH,
-                   VFAULT_MATRIX_DIVERGENT, VFAULT_UNREACHABLE };
+                   VFAULT_MATRIX_DIVERGENT, VFAULT_UNREACHABLE, VFAULT_STUCK };
 typedef struct vfault {
     u8 kind;
     bool store;
@@ -125,12 +129,16 @@ struct vctx {
     u64 steps;
     u32 barrier;      /* where it waits */
     struct count_tally *tally; /* NULL when k->count is */
-    bool done;
+    bool done, waits; /* waits: for its threadgroup, at a barrier */
     vfault fault;
+    struct vcheck *check; /* NULL: no check beyond those of the handlers */
+    struct vsnap *snap;   /* of a loop that may be endless */
+    u32 all;          /* the lanes it began with */
+    u64 rounds;       /* of loops, with checks */
     vwait stack[VGPU_STACK];
 };
 
-enum vstop { VSTOP_DONE, VSTOP_BARRIER, VSTOP_FAULT };
+enum vstop { VSTOP_DONE, VSTOP_BARRIER, VSTOP_FAULT, VSTOP_STUCK };
 typedef enum vstop (*vexec_fn)(vctx *c);
 enum vstop vexec_base(vctx *c);
 enum vstop vexec_avx2(vctx *c);
@@ -139,6 +147,9 @@ vexec_fn vexec_choose(const char **name); /* obeys TRITON_METAL_ISA when it name
 
 tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const vfault *f,
                       const u32 group[3]);
+void vcheck_guard(vctx *c, const vins *ip, u32 mask);
+bool vcheck_loop(vctx *c, const vins *ip);
+const src_loc *vgpu_loc(const vgpu_kernel *k, u32 site); /* NULL unknown */
 bool vpool_new(vgpu_kernel *k);
 void vpool_free(vgpu_kernel *k);
 #define VGPU_NO_BLOCK 0xFFFFFFFFu

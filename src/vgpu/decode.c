@@ -203,11 +203,12 @@ void value_set(vbuild *b, vinstance *in, air_inst *i, u32 *comps) { in->vals[i->
 
 /* ---- Functions ------------------------------------------------------------------------------------ */
 static const src_loc *inst_loc(const air_inst *i) { return i->loc; }
-static void set_site(vbuild *b, const air_inst *i) {
+static void set_site(vbuild *b, const vinstance *in, const air_inst *i) {
     const char *what = i->op == AIR_LOAD ? "load" : i->op == AIR_STORE ? "store" : NULL;
     if (i->op == AIR_CALL && i->ops[0]->name)
         what = i->ops[0]->name;
-    vsite s = {inst_loc(i), what ? arena_str(b->k->arena, what, strlen(what)) : NULL};
+    vsite s = {inst_loc(i), what ? arena_str(b->k->arena, what, strlen(what)) : NULL,
+               in->is_kernel ? i->v.id - in->f->n_args : VGPU_NO_BLOCK};
     if (s.loc)
         s.loc = arena_dup(b->k->arena, s.loc, sizeof *s.loc);
     if (s.loc && s.loc->file)
@@ -300,7 +301,7 @@ static void decode_block(vbuild *b, vinstance *in, air_block *k) {
             v_refuse(b, "a kernel of this size (2 million instructions after inlining)");
             return;
         }
-        set_site(b, i);
+        set_site(b, in, i);
         switch (i->op) {
         case AIR_PHI: decode_phi(b, in, i); break;
         case AIR_BR:
@@ -483,7 +484,8 @@ static void kernel_arguments(vbuild *b, vinstance *in) {
         u32 n = type_comps(arg->type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
         in->vals[arg->id] = comps;
         vparam p = {.location = a->location, .writes = a->writes, .gated = a->gate != NULL,
-                    .min_size = a->size,
+                    .min_size = a->size, .elem_size = a->type_size,
+                    .type = a->type_name ? arena_str(k->arena, a->type_name, strlen(a->type_name)) : NULL,
                     .name = a->name ? arena_str(k->arena, a->name, strlen(a->name)) : "?"};
         switch (a->kind) {
         case AIR_ARG_BUFFER:
@@ -511,7 +513,7 @@ static tm_status decode_body(vbuild *b, air_func *f) {
         u32 n = number_function(b->m->funcs.at[i]);
         biggest = MAX(biggest, n);
     }
-    vsite none = {NULL, NULL};
+    vsite none = {NULL, NULL, VGPU_NO_BLOCK};
     VEC_PUSH(b->a, &b->sites, none);
     vinstance in = {.f = f, .exit = NO, .is_kernel = true,
                     .vals = ARENA_ARRAY(b->a, u32 *, biggest + 1)};
@@ -550,6 +552,7 @@ static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const ai
     k->name = arena_str(k->arena, f->v.name ? f->v.name : "?", f->v.name ? strlen(f->v.name) : 1);
     k->checks = checks;
     k->flush = true;
+    k->granule = 2;
     k->max_threads = ak ? ak->max_threads : 1;
     b.k = k;
     for (u32 i = 0; i < 4; i++)

@@ -3,6 +3,7 @@
  * before the types ("air.fast_exp.v4f32" is "exp"), everything else is refused by name. One table row
  * per family; vectors are done element by element. */
 #include "vgpu/build.h"
+#include "vgpu/check.h"
 
 typedef struct vcall { /* one call while it is decoded */
     vinstance *in;
@@ -39,6 +40,8 @@ u32 convert_value(vbuild *b, vtype f, bool fs, vtype t, bool ts, u32 v) {
     if (f.fp) {
         if (t.cls == CLS_M)
             return v_op2(b, VOP_fune, v, v_w(b, 0));
+        if (b->k->checks.converts)
+            guard_operands(b, GUARD_CONVERT, t, 1, &v, ts ? GUARD_SIGNED : 0);
         if (t.cls == CLS_D)
             return norm(b, t, v_op1(b, ts ? VOP_f2s_d : VOP_f2u_d, v));
         v = v_op1(b, ts ? VOP_f2s : VOP_f2u, v);
@@ -265,6 +268,8 @@ static u32 do_shuffle(vbuild *b, vcall *k, u16 op) {
     }
     default: break;
     }
+    if (b->k->checks.lanes)
+        guard_operands(b, GUARD_SHUFFLE, (vtype){CLS_W, 32, FP_NONE}, 1, &index, op == SHUF_AT ? 0 : GUARD_WRAPS);
     return shuffle(b, arg(k, 0), index);
 }
 /* (data, filling, delta, modulo): lanes whose source leaves the segment take from filling. */
@@ -379,6 +384,8 @@ static void do_matrix_memory(vbuild *b, vcall *k, bool store) {
     }
     i->x = (u16)kind;
     i->effect = true;
+    b->k->granule = MIN(b->k->granule, log2_u64(size));
+    i->align = (u8)log2_u64(size);
 }
 static void do_mma(vbuild *b, vcall *k) {
     k->out[0] = v_op3(b, VOP_xmma, k->a[0][0], k->a[1][0], k->a[2][0]);
@@ -430,6 +437,8 @@ static void do_atomic(vbuild *b, vcall *k) {
     vinst *i = v_emit(b, t.cls == CLS_D ? VOP_atom_d : VOP_atom_w, 1, &d, 3, s);
     i->x = (u16)kind;
     i->effect = true;
+    i->align = t.cls == CLS_D ? 3 : 2;
+    b->k->n_atomics++;
     if (expected_at != NO)
         store_value(b, pt->elem, expected_at, k->i->ops[2]->type->space, &d);
     if (k->n)

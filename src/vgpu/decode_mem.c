@@ -281,6 +281,15 @@ static u32 run_length(vbuild *b, const piece *p, u32 n) {
         k++;
     return k;
 }
+/* What the checks want to know of an access. */
+static vinst *note_access(vbuild *b, vinst *i, u32 kind, u32 space) {
+    u64 bytes = kind_bytes(kind);
+    i->space = (u8)space;
+    i->align = (u8)log2_u64(b->align ? b->align : bytes);
+    if (space == 1 || space == 3)
+        b->k->granule = MIN(b->k->granule, log2_u64(bytes));
+    return i;
+}
 u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space) {
     u32 n = type_is_matrix(t) ? 2 : type_comps(t);
     piece *p = ARENA_ARRAY(b->a, piece, n + 2);
@@ -298,7 +307,7 @@ u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space) {
         u32 at = v_op2(b, VOP_add_d, ptr, v_dw(b, p[i].offset));
         for (u32 j = 0; j < k; j++)
             out[i + j] = v_new(b, kind == VMEM_D ? CLS_D : CLS_W);
-        v_emit(b, access_op(kind, space, false), k, out + i, 1, &at);
+        note_access(b, v_emit(b, access_op(kind, space, false), k, out + i, 1, &at), kind, space);
         for (u32 j = 0; j < k; j++)
             if (p[i + j].t.cls == CLS_M)
                 out[i + j] = v_op2(b, VOP_ne_w, out[i + j], v_w(b, 0));
@@ -326,15 +335,19 @@ void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *co
         for (u32 j = 0; j < k; j++)
             s[1 + j] = p[i + j].t.cls == CLS_M
                            ? v_op3(b, VOP_sel_w, comps[i + j], v_w(b, 1), v_w(b, 0)) : comps[i + j];
-        v_emit(b, access_op(kind, space, true), 0, NULL, k + 1, s)->effect = true;
+        note_access(b, v_emit(b, access_op(kind, space, true), 0, NULL, k + 1, s), kind, space)->effect = true;
     }
 }
 void decode_load(vbuild *b, vinstance *in, air_inst *i) {
+    b->align = i->align;
     value_set(b, in, i, load_value(b, i->v.type, value1(b, in, i->ops[0]), i->ops[0]->type->space));
+    b->align = 0;
 }
 void decode_store(vbuild *b, vinstance *in, air_inst *i) {
+    b->align = i->align;
     store_value(b, i->ops[1]->type, value1(b, in, i->ops[0]), i->ops[0]->type->space,
                 value_of(b, in, i->ops[1]));
+    b->align = 0;
 }
 
 /* llvm.memcpy and llvm.memset of constant length: moves of words, or of smaller units when the length
@@ -364,13 +377,15 @@ void decode_copy(vbuild *b, vinstance *in, air_inst *i, bool set) {
             u32 p = v_op2(b, VOP_add_d, from, v_dw(b, at));
             for (u32 j = 0; j < k; j++)
                 v[1 + j] = v_new(b, CLS_W);
-            v_emit(b, access_op(kind, from_space, false), k, v + 1, 1, &p);
+            note_access(b, v_emit(b, access_op(kind, from_space, false), k, v + 1, 1, &p), kind, from_space)->align = 0;
         } else {
             for (u32 j = 0; j < k; j++)
                 v[1 + j] = value;
         }
         v[0] = v_op2(b, VOP_add_d, to, v_dw(b, at));
-        v_emit(b, access_op(kind, to_space, true), 0, NULL, k + 1, v)->effect = true;
+        vinst *w = note_access(b, v_emit(b, access_op(kind, to_space, true), 0, NULL, k + 1, v), kind, to_space);
+        w->effect = true;
+        w->align = 0;
         at += (u64)k * unit;
     }
 }

@@ -3,6 +3,7 @@
  * class are kept zero-extended: results that may spill over are cut (norm), signed uses widen first
  * (sext_full). Half floats are kept as f32 and rounded after every operation. */
 #include "vgpu/build.h"
+#include "vgpu/check.h"
 
 u32 norm(vbuild *b, vtype t, u32 v) {
     if (t.cls == CLS_W && t.bits < 32)
@@ -26,6 +27,24 @@ u32 round_fp(vbuild *b, vtype t, u32 v) {
     return t.fp == FP_HALF ? v_op1(b, VOP_r16, v) : t.fp == FP_BFLOAT ? v_op1(b, VOP_rbf, v) : v;
 }
 
+/* A check of operands that stand for themselves: constants that pass are not checked. */
+void guard_operands(vbuild *b, u16 guard, vtype t, u32 n, const u32 *s, u32 flags) {
+    bool wide = v_at(b, s[0])->cls == CLS_D;
+    vinst *i = v_emit(b, wide ? VOP_guard_d : VOP_guard_w, 0, NULL, n, s);
+    i->x = guard;
+    i->imm = (i32)(t.bits | flags | (wide ? GUARD_DOUBLE : 0));
+    i->effect = true;
+}
+static void guard_binop(vbuild *b, vtype t, u8 sub, u32 x, u32 y) {
+    const vval *k = v_at(b, y);
+    u32 s[2] = {x, y};
+    bool is_signed = sub == AIR_SDIV || sub == AIR_SREM;
+    if (sub >= AIR_SHL && sub <= AIR_ASHR && b->k->checks.shifts && !(k->constant && k->bits < t.bits))
+        guard_operands(b, GUARD_SHIFT, t, 1, &s[1], 0);
+    else if (sub >= AIR_UDIV && sub <= AIR_SREM && b->k->checks.divides &&
+             !(k->constant && k->bits && (!is_signed || !v_is(b, y, t.bits == 64 ? ~0ull : (1ull << t.bits) - 1))))
+        guard_operands(b, GUARD_DIVIDE, t, 2, s, is_signed ? GUARD_SIGNED : 0);
+}
 static u32 binop_float(vbuild *b, vtype t, u8 sub, u32 x, u32 y) {
     switch (sub) {
     case AIR_ADD: return round_fp(b, t, v_op2(b, VOP_fadd, x, y));
@@ -55,6 +74,7 @@ static u32 binop_int(vbuild *b, vtype t, u8 sub, u32 x, u32 y) {
         default: return x; /* shifts by 0, divisions by 1 */
         }
     }
+    guard_binop(b, t, sub, x, y);
     if (sub == AIR_SDIV || sub == AIR_SREM) {
         x = sext_full(b, t, x);
         y = sext_full(b, t, y);

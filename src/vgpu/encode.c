@@ -4,6 +4,7 @@
  * register is written). A run of matrix products becomes one instruction. */
 #include "vgpu/build.h"
 #include "vgpu/count.h"
+#include "vgpu/check.h"
 
 typedef struct encoder {
     vbuild *b;
@@ -45,6 +46,25 @@ static void put_count(encoder *e, u16 op, u16 a, u32 number, u32 site) {
     if (e->b->k->count)
         put(e, (vins){.op = op, .a = a, .imm = (i32)number}, site);
 }
+/* The check that stands before an instruction, if one does. */
+static void put_guard(encoder *e, const vinst *i) {
+    const vgpu_checks *on = &e->b->k->checks;
+    bool memory = on->align || on->races || on->uninit || on->progress, put_it = false;
+    u16 guard = GUARD_ACCESS;
+    if (i->op >= VOP_ld_b_s && i->op <= VOP_stl_d_p) {
+        put_it = memory && (i->space == 1 || i->space == 3);
+    } else if (i->op == VOP_atom_w || i->op == VOP_atom_d) {
+        put_it = memory;
+    } else if (i->op == VOP_xload || i->op == VOP_xstore || i->op == VOP_xmma) {
+        guard = GUARD_MATRIX;
+        put_it = on->lanes || (memory && i->op != VOP_xmma);
+    } else if (i->op == VOP_barrier) {
+        guard = GUARD_BARRIER;
+        put_it = on->exits;
+    }
+    if (put_it)
+        put(e, (vins){.op = VOP_guard, .x = guard, .a = i->align}, i->site);
+}
 static void put_inst(encoder *e, const vinst *i) {
     if (count_is_access(i->op))
         put_count(e, VOP_count_access, 0, e->n_access++, i->site);
@@ -66,9 +86,11 @@ static vinst *put_products(encoder *e, vinst *i) {
     for (vinst *j = i; j && j->op == VOP_xmma && j->x == VMEM_W; j = j->next)
         n++;
     if (n < 2) {
+        put_guard(e, i);
         put_inst(e, i);
         return i->next;
     }
+    put_guard(e, i);
     put(e, (vins){.op = VOP_xmmas, .imm = (i32)n}, i->site);
     for (; n; n--, i = i->next)
         put_inst(e, i);
@@ -166,9 +188,15 @@ static void put_block(encoder *e, u32 order) {
             i = put_products(e, i);
             continue;
         }
+        put_guard(e, i);
         put_inst(e, i);
         i = i->next;
     }
+    bool back = false;
+    for (u32 s = 0; s < (k->term == TERM_CBR ? 2u : k->term == TERM_BR || k->term == TERM_RETM ? 1u : 0u); s++)
+        back |= b->blocks.at[k->succ[s]]->order <= order;
+    if (back && b->k->checks.progress)
+        put(e, (vins){.op = VOP_guard_br}, k->site ? k->site : k->last ? k->last->site : 0);
     switch ((enum vterm)k->term) {
     case TERM_BR:
         put_copies(e, at, b->blocks.at[k->succ[0]]);
@@ -217,6 +245,7 @@ bool encode_kernel(vbuild *b) {
     k->n_code = e.code.count;
     k->code = arena_dup(k->arena, e.code.at, e.code.count * sizeof(vins));
     k->sites = arena_dup(k->arena, e.sites.at, e.sites.count * sizeof(u32));
+    k->n_sites = b->sites.count;
     k->site = arena_dup(k->arena, b->sites.at, b->sites.count * sizeof(vsite));
     return true;
 }

@@ -145,6 +145,27 @@ HB(xneg) {
     NEXT;
 }
 
+/* ---- Checks ---- */
+HB(guard) {
+    c->live = live;
+    vcheck_guard(c, ip, mask);
+    NEXT;
+}
+HB(guard_w) {
+    vcheck_guard(c, ip, mask);
+    NEXT;
+}
+HB(guard_d) {
+    vcheck_guard(c, ip, mask);
+    NEXT;
+}
+HB(guard_br) {
+    SAVE;
+    if (__builtin_expect(vcheck_loop(c, ip), 0))
+        return VSTOP_STUCK;
+    NEXT;
+}
+
 /* ---- Control ---- */
 /* Takes the next lanes that wait for the current meeting place. */
 #define POP                                                                                        \

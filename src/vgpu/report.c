@@ -52,14 +52,17 @@ static void note_lanes(text *t, u32 lanes) {
 }
 tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const vfault *f,
                       const u32 group[3]) {
-    const src_loc *loc = f->pc < k->n_code ? k->site[k->sites[f->pc]].loc : NULL;
+    const src_loc *loc = f->pc < k->n_code ? vgpu_loc(k, k->sites[f->pc]) : NULL;
     u32 before = ctx->errors;
+    for (u32 pc = f->pc; !loc && pc-- > 0 && (f->kind == VFAULT_STUCK || f->kind == VFAULT_STEPS);)
+        loc = vgpu_loc(k, k->sites[pc]); /* a loop's branch is no operation of the source */
     switch ((enum vfault_kind)f->kind) {
     case VFAULT_STEPS: diag_at(ctx, loc, TM3401, k->name, (unsigned long long)f->address); break;
     case VFAULT_BARRIER_DIVERGENT: diag_at(ctx, loc, TM3201, k->name); break;
     case VFAULT_BARRIER_MISMATCH: diag_at(ctx, loc, TM3202, k->name); break;
     case VFAULT_MATRIX_DIVERGENT: diag_at(ctx, loc, TM3203, k->name); break;
     case VFAULT_UNREACHABLE: diag_at(ctx, loc, TM3402, k->name); break;
+    case VFAULT_STUCK: diag_at(ctx, loc, TM3407, k->name); break;
     default: report_bounds(ctx, k, segs, f, loc);
     }
     if (ctx->errors == before)

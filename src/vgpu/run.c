@@ -7,6 +7,7 @@
  * A simdgroup runs until it ends or waits at a barrier; kernels without barriers, and threadgroups of
  * one simdgroup, need one set of registers only. */
 #include "vgpu/count.h"
+#include "vgpu/check.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,12 +25,16 @@ typedef struct vworker {
     u32 n_ctx;
     u8 *tg;
     size_t tg_room;
+    vcheck *check;        /* NULL without checks that need guards */
 } vworker;
 struct vpool {
     pthread_mutex_t lock;
     vworker *idle;
 };
 typedef struct launch {
+    tm_ctx *ctx;
+    bool guards, quiet;   /* checks by guards; in a run for comparison, off */
+    tm_status found;
     const vgpu_kernel *k;
     const tm_launch_params *p;
     vexec_fn exec;
@@ -54,11 +59,13 @@ static void ctx_release(vctx *c) {
     free(c->wide);
     free(c->scalar);
     free(c->thread);
+    free(c->snap);
 }
 static void worker_free(vworker *w) {
     for (u32 i = 0; i < w->n_ctx; i++)
         ctx_release(&w->ctx[i]);
     free(w->ctx);
+    vcheck_free(w->check);
     free(w->segs);
     free(w->tg);
     free(w);
@@ -116,8 +123,18 @@ static vworker *worker_get(const launch *l) {
     }
     memcpy(w->segs, l->segs, l->k->n_segs * sizeof(vseg));
     w->segs[SEG_THREADGROUP].host = (u8 *)((uintptr_t)w->tg - (uintptr_t)VGPU_BIAS);
-    for (u32 i = 0; i < w->n_ctx; i++)
+    if (l->guards && !w->check)
+        w->check = vcheck_new(l->k);
+    if (l->guards && (!w->check || !vcheck_begin(w->check, w->segs, l->p, l->total))) {
+        worker_free(w);
+        return NULL;
+    }
+    if (w->check)
+        w->check->quiet = l->quiet;
+    for (u32 i = 0; i < w->n_ctx; i++) {
         w->ctx[i].segs = w->segs;
+        w->ctx[i].check = w->check;
+    }
     return w;
 }
 static void worker_put(const launch *l, vworker *w) {
@@ -200,9 +217,10 @@ static void ctx_start(const launch *l, vctx *c, const group_at *at, u32 simd) {
     const vgpu_kernel *k = l->k;
     u32 left = at->threads - simd * VGPU_LANES;
     c->pc = 0;
-    c->mask = c->live = left >= VGPU_LANES ? ~0u : (1u << left) - 1;
+    c->mask = c->live = c->all = left >= VGPU_LANES ? ~0u : (1u << left) - 1;
     c->rpc = VGPU_NO_BLOCK;
     c->depth = 0;
+    c->rounds = 0;
     c->index = simd;
     c->done = false;
     c->steps = l->p->max_steps ? l->p->max_steps : DEFAULT_STEPS;
@@ -222,23 +240,49 @@ static vfault *fault_at(vctx *c, u8 kind) {
     c->fault.lanes = c->mask;
     return &c->fault;
 }
+/* Every simdgroup up to its next barrier. One that waits in a loop (check "progress") is taken up again while
+ * others move or change memory. */
+static vfault *run_round(const launch *l, vworker *w, const group_at *at, u64 turn) {
+    for (u32 s = 0; s < at->n_simd; s++)
+        w->ctx[s].waits = w->ctx[s].done;
+    for (;;) {
+        bool moved = false;
+        vctx *stuck = NULL;
+        u64 changes = w->check ? w->check->changes : 0;
+        for (u32 i = 0; i < at->n_simd; i++) {
+            vctx *c = &w->ctx[vgpu_order(l->p->order, l->p->seed + turn, i, at->n_simd)];
+            if (c->waits)
+                continue;
+            enum vstop stop = l->exec(c);
+            if (stop == VSTOP_FAULT)
+                return &c->fault;
+            if (stop == VSTOP_STUCK) {
+                stuck = c;
+                continue;
+            }
+            c->waits = moved = true;
+            c->done = stop == VSTOP_DONE;
+        }
+        if (!stuck)
+            return NULL;
+        if (!moved && changes == w->check->changes) {
+            stuck->fault.pc = stuck->pc;
+            return fault_at(stuck, VFAULT_STUCK);
+        }
+    }
+}
 /* The rounds between barriers, when several simdgroups may wait for each other. */
 static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
     for (u32 s = 0; s < at->n_simd; s++)
         ctx_start(l, &w->ctx[s], at, s);
-    for (;;) {
+    for (u64 turn = 0;; turn++) {
         u32 done = 0;
         vctx *waiting = NULL;
+        vfault *f = run_round(l, w, at, turn);
+        if (f)
+            return f;
         for (u32 s = 0; s < at->n_simd; s++) {
             vctx *c = &w->ctx[s];
-            if (c->done) {
-                done++;
-                continue;
-            }
-            enum vstop stop = l->exec(c);
-            if (stop == VSTOP_FAULT)
-                return &c->fault;
-            c->done = stop == VSTOP_DONE;
             done += c->done;
             if (!c->done && waiting && waiting->barrier != c->barrier && l->k->checks.barriers)
                 return fault_at(c, VFAULT_BARRIER_MISMATCH);
@@ -249,15 +293,19 @@ static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
             return NULL;
         if (done && l->k->checks.barriers)
             return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
+        if (w->check)
+            vcheck_round(w->check);
     }
 }
 static vfault *run_group(const launch *l, vworker *w, u64 number) {
     group_at at = group_of(l, number);
-    if (l->n_ctx > 1)
+    if (w->check)
+        vcheck_group(w->check, number);
+    if (l->n_ctx > 1 || l->k->checks.progress)
         return run_rounds(l, w, &at);
     for (u32 s = 0; s < at.n_simd; s++) {
         vctx *c = &w->ctx[0];
-        ctx_start(l, c, &at, s);
+        ctx_start(l, c, &at, (u32)vgpu_order(l->p->order, l->p->seed, s, at.n_simd));
         enum vstop stop;
         while ((stop = l->exec(c)) == VSTOP_BARRIER)
             ;
@@ -294,10 +342,11 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         if (g >= l->total || g > __atomic_load_n(&l->fault_group, __ATOMIC_RELAXED))
             break;
         u64 weight = tally ? tally->weight : 0, lines = tally ? tally->lines : 0;
-        vfault *f = run_group(l, w, g);
+        u64 number = vgpu_order(l->p->order, l->p->seed, g, l->total);
+        vfault *f = run_group(l, w, number);
         if (tally) {
-            tally->simdgroups += group_of(l, g).n_simd;
-            count_group_end(l->counters, tally, g, weight, lines);
+            tally->simdgroups += group_of(l, number).n_simd;
+            count_group_end(l->counters, tally, number, weight, lines);
         }
         if (f) {
             pthread_mutex_lock(&l->lock);
@@ -316,6 +365,8 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         }
     }
     vexec_restore(flags);
+    if (l->guards && !l->quiet)
+        l->found = vcheck_end(w->check, l->ctx, l->p);
     worker_put(l, w);
     if (tally) {
         pthread_mutex_lock(&l->lock);
@@ -403,12 +454,15 @@ static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p)
     return NULL;
 }
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
+    return k->checks.schedules ? vgpu_run_orders(ctx, k, p) : vgpu_run_once(ctx, k, p, false);
+}
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool quiet) {
     vseg small_segs[40] = {0};
     u64 small_buffers[64];
     const char *wrong = check_params(k, p);
     if (wrong)
         return diag_at(ctx, NULL, TM5001, k->name, wrong);
-    launch l = {.k = k, .p = p, .exec = vexec_choose(NULL), .lock = PTHREAD_MUTEX_INITIALIZER};
+    launch l = {.ctx = ctx, .k = k, .p = p, .guards = vgpu_checks_guard(&k->checks), .quiet = quiet, .exec = vexec_choose(NULL), .lock = PTHREAD_MUTEX_INITIALIZER};
     l.total = (u64)p->grid[0] * p->grid[1] * p->grid[2];
     if (!l.total)
         return 0;
@@ -423,9 +477,9 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p)
     l.fault_group = l.total;
     l.tg_bytes = k->tg_bytes;
     l.n_simd = (p->group[0] * p->group[1] * p->group[2] + VGPU_LANES - 1) / VGPU_LANES;
-    l.n_ctx = k->n_barriers ? l.n_simd : 1;
+    l.n_ctx = k->n_barriers || k->checks.progress ? l.n_simd : 1;
     l.threads = p->threads ? p->threads : (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-    l.threads = MIN(l.threads, MAX_THREADS);
+    l.threads = l.guards || p->order ? 1 : MIN(l.threads, MAX_THREADS); /* the same report every time */
     bind(&l, segs);
     l.counters = k->count ? p->counters : NULL;
     if (k->count) {
@@ -439,13 +493,15 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p)
     if (l.out_of_memory)
         status = diag_at(ctx, NULL, TM9002, "launch");
     else if (l.fault_group < l.total) {
-        u64 g = l.fault_group;
+        u64 g = vgpu_order(p->order, p->seed, l.fault_group, l.total);
         if (l.fault.kind == VFAULT_STEPS)
             l.fault.address = p->max_steps ? p->max_steps : DEFAULT_STEPS;
         u32 at[3] = {(u32)(g % p->grid[0]), (u32)(g / p->grid[0] % p->grid[1]),
                      (u32)(g / p->grid[0] / p->grid[1])};
         status = vgpu_report(ctx, k, segs, &l.fault, at);
     }
+    if (l.found != 0)
+        status = -1;
 out:
     if (k->count)
         count_foot_end(l.counters, l.foot, k);

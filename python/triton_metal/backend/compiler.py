@@ -70,7 +70,8 @@ class _Compilation:
             raise _triton_error(error, options) from None
         info = self.artifact.info()
         metadata.update(name=info["name"], shared=info["threadgroup_bytes"], threads=info["threads"],
-                        pointers=info["pointers"], scalar_bytes=info["scalar_bytes"])
+                        pointers=info["pointers"], scalar_bytes=info["scalar_bytes"],
+                        lines=self.artifact.get("lines").decode())
 
 
 class MetalBackend(BaseBackend):

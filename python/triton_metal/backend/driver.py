@@ -2,7 +2,7 @@
 """The driver half of the backend: which process it is active in, loading kernels, launching them.
 
 TRITON_BACKEND=metal selects it beside other backends; without the variable it is active where no
-other driver is. TRITON_METAL_CHECKS, TRITON_METAL_THREADS and TRITON_METAL_MAX_STEPS configure the
+other driver is. TRITON_METAL_CHECK, TRITON_METAL_THREADS and TRITON_METAL_MAX_STEPS configure the
 virtual GPU (checks to run, host threads, when a loop counts as endless); TRITON_METAL_PROFILE and
 TRITON_METAL_BENCH what is counted (profile.py)."""
 import os
@@ -35,7 +35,7 @@ class Utils:
 
     def __init__(self):
         self.target = _core.target(options.default_target())
-        self.checks = os.environ.get("TRITON_METAL_CHECKS") or None
+        self.checks = os.environ.get("TRITON_METAL_CHECK") or os.environ.get("TRITON_METAL_CHECKS") or None
 
     def load_binary(self, name, binary, shared, device):
         """(module, function, registers, spills, largest threadgroup)."""
@@ -64,7 +64,7 @@ def make_launcher(src, metadata):
     names = tuple(str(name) for name in src.signature)
     return _core.make_launcher(names, tuple(src.signature.values()), metadata.threads, metadata.pointers,
                                metadata.scalar_bytes, _setting("TRITON_METAL_THREADS", _cores()),
-                               _setting("TRITON_METAL_MAX_STEPS"))
+                               _setting("TRITON_METAL_MAX_STEPS"), metadata.lines.encode())
 
 
 def _accept_arrays():

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of the virtual GPU. A check is an instruction of its own, put by the encoder before the
+ * instruction it guards, whose registers it reads; without checks none is put, so that they cost nothing.
+ * Its handler calls one of the functions here with the active lanes. What they find is collected, one
+ * record per place and kind; the launch goes on and fails at its end. A launch with checks uses one host
+ * thread: its reports are the same every time.
+ * check.c: accesses and records. check_shadow.c: who touched what. check_value.c: operands, shuffles.
+ * check_spin.c: loops that change nothing. check_report.c: words. check_order.c: other schedules. */
+#pragma once
+#include "vgpu/code.h"
+
+/* What a check instruction looks for; x of its word. */
+enum vguard { GUARD_ACCESS, GUARD_MATRIX, GUARD_BARRIER, /* of the next instruction */
+              GUARD_SHIFT, GUARD_DIVIDE, GUARD_CONVERT, GUARD_SHUFFLE /* of registers a and b */ };
+#define GUARD_SIGNED (1 << 8) /* imm: bits of the integer | GUARD_SIGNED | */
+#define GUARD_DOUBLE (1 << 9) /* the registers hold 64-bit values */
+#define GUARD_WRAPS (1 << 10) /* SHUFFLE: the lane number counts modulo 32 */
+
+enum vrecord_kind { FOUND_MISALIGNED, FOUND_RACE, FOUND_LANES, FOUND_UNWRITTEN, FOUND_MATRIX_LANES,
+                    FOUND_BARRIER_ENDED, FOUND_SHIFT, FOUND_DIVIDE, FOUND_OVERFLOW, FOUND_CONVERT,
+                    FOUND_SHUFFLE };
+enum vact { ACT_LOAD, ACT_STORE, ACT_ATOMIC };
+
+/* Who did something: one simdgroup of one threadgroup at one place of the kernel. */
+typedef struct vwho { u32 group, simd, site; u8 act; } vwho;
+typedef struct vrecord {
+    u8 kind, act;
+    u32 site, lanes, simd, size, align;
+    u64 group, address, value;
+    vwho other;
+    u32 count;
+} vrecord;
+
+enum { MAX_RECORDS = 20, PAGE_CELLS = 4096 };
+
+/* Shadow of threadgroup memory, one word per granule:
+ * epoch 20 | written 1 | atomic 1 | writer 6 | reader 6 | writing site 15 | reading site 15.
+ * Writer and reader are simdgroup + 1, or SHADOW_MANY. */
+/* Shadow of device memory, two words per granule, the last writer and reader:
+ * launch 8 | group 22 | simdgroup 5 | epoch 12 | clock 10 | atomic or several 1. */
+typedef struct vpage {
+    struct vpage *next;
+    u64 write[PAGE_CELLS], read[PAGE_CELLS];
+    u16 write_site[PAGE_CELLS], read_site[PAGE_CELLS];
+} vpage;
+typedef struct vregion { /* host memory that something may be written to */
+    uintptr_t from, to;
+    vpage **pages;
+    u32 n_pages;
+} vregion;
+
+/* An address that atomics passed a message through, and what has been released there. */
+typedef struct vsent { u32 group, clock; } vsent;
+typedef struct vsync {
+    uintptr_t at;
+    vsent *sent;
+    u32 n, room;
+    u32 heard, heard_by;    /* what the threadgroup heard_by - 1 knows already */
+} vsync;
+
+typedef struct vcheck {
+    const vgpu_kernel *k;
+    const vseg *segs;
+    u32 granule;            /* log2 of the bytes that one shadow word stands for */
+    u64 group;              /* running */
+    u32 epoch, clock;       /* barriers passed and messages sent by this threadgroup */
+    vrecord records[MAX_RECORDS];
+    u32 n_records, n_dropped;
+    /* threadgroup memory */
+    u64 *tg;
+    u32 tg_cells, tg_epoch, tg_first; /* epoch of the shadow, and the first one of this threadgroup */
+    /* device memory */
+    u32 launch;
+    vregion *regions;
+    u32 n_regions;
+    vpage *spare, *used;
+    u8 *tracked;            /* by segment */
+    u8 **written;           /* by segment: one byte per byte, for buffers that start empty */
+    u64 last_page_from;     /* the page found last */
+    vpage *last_page;
+    /* messages through atomics */
+    vsync *syncs;           /* open hash table */
+    u32 n_syncs, sync_room;
+    u32 *known;             /* by threadgroup: clock up to which its accesses come before ours */
+    u32 *known_by;
+    u64 n_known;
+    /* loops */
+    bool watching;
+    u64 changes;            /* of memory, while watching */
+    bool quiet;             /* a run for comparison: nothing is looked at */
+} vcheck;
+
+vcheck *vcheck_new(const vgpu_kernel *k);
+void vcheck_free(vcheck *v);
+/* A launch begins; segs are the worker's, with host addresses. False when out of memory. */
+bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 groups);
+void vcheck_group(vcheck *v, u64 group);  /* a threadgroup begins */
+void vcheck_round(vcheck *v);             /* all its simdgroups passed a barrier */
+/* The launch has ended: reports. 0 when nothing was found. */
+tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p);
+
+bool vgpu_checks_guard(const vgpu_checks *c);     /* does one of them need guards? */
+u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
+/* quiet: nothing is looked at, for runs that are only compared. */
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool quiet);
+tm_status vgpu_run_orders(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
+
+/* ---- between the files */
+/* One step of an access: [address, address + size) in one segment, by lanes from `lane` on, `per_lane`
+ * bytes each. */
+typedef struct vspan {
+    vctx *c;
+    const vins *g;          /* the guarded instruction; NULL when its values are not known */
+    u32 site, lanes, lane, per_lane;
+    u64 address, size;
+    u8 act;
+} vspan;
+#define VCHECK_OFFSET(address) ((address) & 0xFFFFFFFFFFFFull)
+static inline u8 *vcheck_host(const vcheck *v, u64 address) {
+    return (u8 *)((uintptr_t)v->segs[address >> 48].host + (uintptr_t)VCHECK_OFFSET(address));
+}
+vrecord *vcheck_record(vcheck *v, const vctx *c, u8 kind, u32 site, u32 lanes);
+u64 vcheck_value(const vctx *c, const vins *g, u32 element, u32 lane); /* what a store will write */
+bool vcheck_same(const vspan *s, const u8 *at, u64 offset, u32 size);
+void shadow_device(vcheck *v, const vspan *s);
+void shadow_threadgroup(vcheck *v, const vspan *s);
+bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups);
+void shadow_group(vcheck *v);
+void shadow_free(vcheck *v);
+void shadow_message(vcheck *v, const vctx *c, const u64 *address, u32 lanes); /* an atomic's */
+void check_operands(vcheck *v, vctx *c, const vins *ip, u32 mask);
+void spin_note(vcheck *v, vctx *c, const vins *g, const u64 *address, u32 mask);

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of what Triton cannot express: barriers that some threads miss, threadgroup memory without barriers or
+ * read before it is written, shuffles from lanes that are away, matrices with lanes missing. Each broken
+ * kernel has a correct twin, made by the same function, on which all checks are silent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "kit.h"
+
+static u32 out[256], data[256];
+
+static tm_status run_with(kit *k, const char *checks, u32 groups, u32 threads) {
+    vgpu_checks on;
+    const char *bad;
+    int len;
+    assert_true(vgpu_checks_parse(checks, &on, &bad, &len));
+    vgpu_kernel *g = vgpu_decode(k->ctx, k->m, NULL, 0, on);
+    assert_non_null(g);
+    tm_launch_params p = {.grid = {groups, 1, 1}, .group = {threads, 1, 1}, .args = k->args,
+                          .n_args = k->n_buffers, .max_steps = 100000};
+    tm_status s = vgpu_run(k->ctx, g, &p);
+    vgpu_kernel_free(g);
+    return s;
+}
+static bool has_code(const kit *k, int code) {
+    for (const diag *d = k->ctx->first; d; d = d->next)
+        if (diag_number(d->code) == code)
+            return true;
+    return false;
+}
+typedef void (*build_fn)(kit *k, bool broken);
+/* The check finds the broken kernel alone and among all; all are silent on the twin; without it so is the rest. */
+static void judge(build_fn build, const char *check, int code, u32 groups, u32 threads, const char *without) {
+    const char *lists[] = {check, "all", "all", without};
+    for (u32 i = 0; i < COUNT_OF(lists); i++) {
+        kit k;
+        if (!lists[i])
+            continue;
+        build(&k, i != 2);
+        tm_status s = run_with(&k, lists[i], groups, threads);
+        if (i < 2 && (s == 0 || !has_code(&k, code)))
+            fail_msg("%s does not find TM%d, but %d", lists[i], code, kit_code(&k));
+        if (i == 2 && s != 0)
+            fail_msg("the twin is not silent: %s", k.ctx->first ? k.ctx->first->message : "?");
+        if (i == 3)
+            assert_false(has_code(&k, code));
+        kit_end(&k);
+    }
+}
+static void begin_tg(kit *k) {
+    const u32 spaces[] = {1, 3};
+    kit_begin(k, 2, spaces, kit_i32);
+    kit_bind(k, 0, out, sizeof out);
+    kit_bind(k, 1, NULL, 1024);
+    k->args[1].index = 1;
+}
+static air_value *thread_number(kit *k) {
+    return kit_bin(k, AIR_ADD, kit_bin(k, AIR_SHL, k->simd, kit_int(k, k->i32, 5)), k->lane);
+}
+static void barrier(kit *k) {
+    air_value *args[] = {kit_int(k, k->i32, 2), kit_int(k, k->i32, 1)};
+    kit_call(k, "air.wg.barrier", k->none, 2, args);
+}
+
+/* Neighbours' values through threadgroup memory, with and without a barrier. */
+static void build_exchange(kit *k, bool broken) {
+    begin_tg(k);
+    air_value *t = thread_number(k);
+    kit_store(k, kit_at(k, 1, t), t);
+    if (!broken)
+        barrier(k);
+    air_value *other = kit_bin(k, AIR_XOR, t, kit_int(k, k->i32, 32));
+    air_value *v = kit_load(k, kit_at(k, 1, other));
+    if (broken)
+        barrier(k);
+    kit_store(k, kit_at(k, 0, t), v);
+    kit_ret(k);
+}
+static void test_threadgroup_race(void **state) { judge(build_exchange, "races", 3301, 2, 64, "bounds,barriers"); }
+
+/* The next round's store comes before the last one's load: a barrier is missing at the loop's end. */
+static void build_reuse(kit *k, bool broken) {
+    begin_tg(k);
+    air_value *t = thread_number(k), *other = kit_bin(k, AIR_XOR, t, kit_int(k, k->i32, 32));
+    for (u32 round = 0; round < 2; round++) {
+        kit_store(k, kit_at(k, 1, t), kit_bin(k, AIR_ADD, t, kit_int(k, k->i32, round)));
+        barrier(k);
+        kit_store(k, kit_at(k, 0, t), kit_load(k, kit_at(k, 1, other)));
+        if (!broken)
+            barrier(k);
+    }
+    kit_ret(k);
+}
+static void test_write_after_read(void **state) { judge(build_reuse, "races", 3301, 1, 64, "bounds,barriers"); }
+
+static void build_unwritten(kit *k, bool broken) {
+    begin_tg(k);
+    air_value *t = thread_number(k);
+    if (!broken)
+        kit_store(k, kit_at(k, 1, t), t);
+    barrier(k);
+    kit_store(k, kit_at(k, 0, t), kit_load(k, kit_at(k, 1, t)));
+    kit_ret(k);
+}
+static void test_unwritten_threadgroup_memory(void **state) {
+    judge(build_unwritten, "uninit", 3107, 2, 64, "bounds,barriers,races");
+}
+
+/* Half of the lanes (or the first simdgroup only) come to the barrier. */
+static void build_branch(kit *k, bool broken, bool lanes) {
+    begin_tg(k);
+    air_block *yes = air_block_new(k->f), *after = air_block_new(k->f);
+    air_value *c = kit_cmp(k, 36, broken ? lanes ? k->lane : k->simd : k->group,
+                           kit_int(k, k->i32, !broken ? 100 : lanes ? 16 : 1));
+    kit_cbr(k, c, yes, after);
+    k->at = yes;
+    barrier(k);
+    kit_br(k, after);
+    k->at = after;
+    kit_store(k, kit_at(k, 0, thread_number(k)), k->lane);
+    kit_ret(k);
+}
+static void build_some_lanes(kit *k, bool broken) { build_branch(k, broken, true); }
+static void build_some_simdgroups(kit *k, bool broken) { build_branch(k, broken, false); }
+static void test_barrier_of_some_lanes(void **state) {
+    judge(build_some_lanes, "barriers", 3201, 1, 64, "bounds");
+}
+static void test_barrier_of_some_simdgroups(void **state) {
+    judge(build_some_simdgroups, "barriers", 3202, 1, 64, "bounds");
+}
+
+/* Odd lanes return before the barrier. */
+static void build_early(kit *k, bool broken) {
+    begin_tg(k);
+    air_block *end = air_block_new(k->f), *on = air_block_new(k->f);
+    air_value *odd = kit_bin(k, AIR_AND, k->lane, kit_int(k, k->i32, broken ? 1 : 32));
+    kit_cbr(k, kit_cmp(k, 33, odd, kit_int(k, k->i32, 0)), end, on);
+    k->at = end;
+    kit_ret(k);
+    k->at = on;
+    barrier(k);
+    kit_store(k, kit_at(k, 0, thread_number(k)), k->lane);
+    kit_ret(k);
+}
+static void test_lanes_that_ended_before_a_barrier(void **state) {
+    judge(build_early, "exits", 3205, 1, 64, "bounds,barriers");
+}
+
+/* A shuffle inside of a branch takes values from lanes outside of it. */
+static void build_shuffle(kit *k, bool broken) {
+    begin_tg(k);
+    air_block *yes = air_block_new(k->f), *after = air_block_new(k->f);
+    kit_cbr(k, kit_cmp(k, 36, k->lane, kit_int(k, k->i32, 16)), yes, after);
+    k->at = yes;
+    air_value *args[] = {k->lane, kit_int(k, k->i16, broken ? 16 : 8)};
+    air_value *v = kit_call(k, "air.simd_shuffle_xor.s.i32", k->i32, 2, args);
+    kit_store(k, kit_at(k, 0, k->lane), v);
+    kit_br(k, after);
+    k->at = after;
+    kit_ret(k);
+}
+static void test_shuffle_from_inactive_lanes(void **state) {
+    judge(build_shuffle, "lanes", 3206, 1, 32, "bounds,barriers");
+}
+
+/* A matrix of a simdgroup that has 16 threads. */
+static void build_matrix(kit *k, bool broken) {
+    const u32 spaces[] = {1, 1};
+    kit_begin(k, 2, spaces, kit_f32);
+    kit_bind(k, 0, out, sizeof out);
+    kit_bind(k, 1, data, sizeof data);
+    air_type *matrix = air_type_vector(k->m, k->f32, 64), *pair = air_type_vector(k->m, k->i64, 2);
+    const u64 origin[2] = {0, 0};
+    air_value *load[] = {k->buffer[1], kit_int(k, k->i64, 8), air_const_data(k->m, pair, origin, 16, false),
+                         kit_int(k, k->i1, 0)};
+    air_value *m = kit_call(k, "air.simdgroup_matrix_8x8_load.v64f32.p1f32", matrix, 4, load);
+    air_value *store[] = {m, k->buffer[0], load[1], load[2], load[3]};
+    kit_call(k, "air.simdgroup_matrix_8x8_store.v64f32.p1f32", k->none, 5, store);
+    kit_ret(k);
+}
+static void test_matrix_with_missing_lanes(void **state) {
+    kit k;
+    build_matrix(&k, true);
+    assert_int_not_equal(run_with(&k, "lanes", 1, 16), 0);
+    assert_true(has_code(&k, 3204));
+    kit_end(&k);
+    build_matrix(&k, false);
+    assert_int_equal(run_with(&k, "all", 1, 32), 0);
+    kit_end(&k);
+}
+/* Two threadgroups store matrices to one place; the values differ between them. */
+static void build_matrix_race(kit *k, bool broken) {
+    const u32 spaces[] = {1};
+    kit_begin(k, 1, spaces, kit_f32);
+    kit_bind(k, 0, out, sizeof out);
+    air_type *matrix = air_type_vector(k->m, k->f32, 64), *pair = air_type_vector(k->m, k->i64, 2);
+    const u64 origin[2] = {0, 0};
+    air_value *value[] = {kit_cast(k, AIR_UITOFP, k->group, k->f32)};
+    air_value *m = kit_call(k, "air.simdgroup_matrix_8x8_init_filled.v64f32.f32", matrix, 1, value);
+    air_value *place = kit_bin(k, AIR_MUL, k->group, kit_int(k, k->i32, broken ? 0 : 64));
+    air_value *store[] = {m, kit_at(k, 0, place), kit_int(k, k->i64, 8),
+                          air_const_data(k->m, pair, origin, 16, false), kit_int(k, k->i1, 0)};
+    kit_call(k, "air.simdgroup_matrix_8x8_store.v64f32.p1f32", k->none, 5, store);
+    kit_ret(k);
+}
+static void test_matrix_race(void **state) { judge(build_matrix_race, "races", 3301, 3, 32, "bounds,barriers"); }
+
+/* One simdgroup waits for a flag that the other sets: it goes on when they take turns. */
+static void build_flag(kit *k, bool broken) {
+    begin_tg(k);
+    air_block *set = air_block_new(k->f), *loop = air_block_new(k->f), *after = air_block_new(k->f);
+    air_value *zero = kit_int(k, k->i32, 0), *one = kit_int(k, k->i32, 1);
+    memset(out, 0, sizeof out);
+    kit_cbr(k, kit_cmp(k, 32, k->simd, one), set, loop);
+    k->at = set;
+    air_value *flag = k->buffer[0];
+    air_value *args[] = {flag, broken ? zero : one, zero, kit_int(k, k->i32, 2), kit_int(k, k->i1, 1)};
+    kit_call(k, "air.atomic.global.xchg.i32", k->i32, 5, args);
+    kit_br(k, after);
+    k->at = loop;
+    air_value *load[] = {flag, zero, kit_int(k, k->i32, 2), kit_int(k, k->i1, 1)};
+    air_value *seen = kit_call(k, "air.atomic.global.load.i32", k->i32, 4, load);
+    kit_cbr(k, kit_cmp(k, 32, seen, zero), loop, after);
+    k->at = after;
+    kit_ret(k);
+}
+static void test_flag_between_simdgroups(void **state) { judge(build_flag, "progress", 3407, 1, 64, NULL); }
+
+static void test_each_order_runs_all(void **state) {
+    u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
+    for (u64 n = 1; n < 70; n++)
+        for (u32 order = 0; order < 3; order++) {
+            u8 seen[70] = {0};
+            for (u64 i = 0; i < n; i++)
+                seen[vgpu_order(order, n * 7, i, n)]++;
+            for (u64 i = 0; i < n; i++)
+                assert_int_equal(seen[i], 1);
+        }
+}
+static void test_lines_are_read_with_care(void **state) {
+    static const char *const bad[] = {"", "lines 1 ", "lines 1 1 1\n", "lines 1 0 1\n5 0:1:1\n", "lines 1 1 1\nf\n5 1:1:1\n",
+                                      "lines 1 1 2\nf\n5 0:1:1\n", "lines 1 1 1\nf\n5 0:1\n", "lines 1 9 9\nf\n"};
+    kit k;
+    build_exchange(&k, false);
+    vgpu_kernel *g = kit_decode(&k);
+    for (u32 i = 0; i < COUNT_OF(bad); i++)
+        assert_int_equal(vgpu_set_lines(g, bad[i], strlen(bad[i])), -1);
+    const char *good = "lines 1 1 2\na.py\n3 -\n900 0:14:2 0:20:1\n";
+    assert_int_equal(vgpu_set_lines(g, good, strlen(good)), 0);
+    vgpu_kernel_free(g);
+    kit_end(&k);
+}
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threadgroup_race),
+        cmocka_unit_test(test_write_after_read),
+        cmocka_unit_test(test_unwritten_threadgroup_memory),
+        cmocka_unit_test(test_barrier_of_some_lanes),
+        cmocka_unit_test(test_barrier_of_some_simdgroups),
+        cmocka_unit_test(test_lanes_that_ended_before_a_barrier),
+        cmocka_unit_test(test_shuffle_from_inactive_lanes),
+        cmocka_unit_test(test_matrix_with_missing_lanes),
+        cmocka_unit_test(test_matrix_race),
+        cmocka_unit_test(test_flag_between_simdgroups),
+        cmocka_unit_test(test_each_order_runs_all),
+        cmocka_unit_test(test_lines_are_read_with_care),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
