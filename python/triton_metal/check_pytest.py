@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin: `pytest --metal-check` runs each test with all checks of the virtual GPU on,
-`--metal-check=races,bounds` with those. A test that is marked `metal_check("bounds")` gets its own."""
+`--metal-checks=races,bounds` with those. A test marked `metal_check("bounds")` gets its own."""
 import pytest
 
 
 def pytest_addoption(parser):
-    parser.addoption("--metal-check", nargs="?", const="all", default=None, metavar="CHECKS",
-                     help="run kernels with these checks of triton-metal's virtual GPU (all if none are named)")
+    group = parser.getgroup("triton-metal")
+    group.addoption("--metal-check", action="store_const", const="all", dest="metal_check",
+                    help="run kernels with all checks of triton-metal's virtual GPU")
+    group.addoption("--metal-checks", metavar="LIST", dest="metal_check",
+                    help="run kernels with these checks: names separated by commas")
 
 
 def pytest_configure(config):
@@ -16,7 +19,7 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def _metal_check(request):
     mark = request.node.get_closest_marker("metal_check")
-    checks = mark.args[0] if mark else request.config.getoption("--metal-check")
+    checks = mark.args[0] if mark else request.config.getoption("metal_check", None)
     if checks is None:
         yield
         return

@@ -2,6 +2,8 @@
 """Each broken kernel is found by its check alone and among all, and not without; each twin is silent under
 all. TRITON_METAL_TEST_WITHOUT names checks to leave out: tests/checks/mutations.py uses it."""
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -54,3 +56,36 @@ def test_every_check_of_the_list_has_a_broken_kernel():
 def test_unknown_check_is_refused():
     with triton_metal.check("everything"), pytest.raises(triton_metal.LaunchError, match="TM5903"):
         corpus.ROWS[0].twin()
+
+
+PLUGIN_TEST = """
+import corpus, pytest, triton_metal
+
+def test_broken():
+    corpus.ROWS[2].broken()
+
+@pytest.mark.metal_check("bounds")
+def test_broken_with_its_own_checks():
+    corpus.ROWS[2].broken()
+"""
+
+
+def test_pytest_plugin(tmp_path):
+    (tmp_path / "test_it.py").write_text(PLUGIN_TEST)
+    here = os.path.dirname(corpus.__file__)
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
+    for options, failed in (([], 0), (["--metal-check"], 1), (["--metal-checks=bounds"], 0)):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=tmp_path)
+        assert f"{2 - failed} passed" in done.stdout, done.stdout
+        assert (failed == 0) == ("TM3106" not in done.stdout), done.stdout
+
+
+def test_lines_survive_the_cache():
+    """A process that finds the kernel in the cache reports the same line as the one that compiled it."""
+    code = ("import corpus, triton_metal\ntry:\n    corpus.ROWS[0].broken()\n"
+            "except triton_metal.LaunchError as e:\n    print(e.file, e.line, e.code)")
+    run = [sys.executable, "-c", code]
+    seen = {subprocess.run(run, capture_output=True, text=True, cwd=os.path.dirname(corpus.__file__),
+                           env=dict(os.environ, TRITON_BACKEND="metal")).stdout for _ in range(2)}
+    assert len(seen) == 1 and corpus.__file__ in seen.pop()
