@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Dead code, by marking what lives: effects are the roots, and an op keeps alive its operands and the
  * ops around it. Values that structured control flow carries live position by position: a carried
- * value that only computes itself is never marked and goes, whatever the cycle's length.
+ * value that only computes itself is never marked and goes, whatever the cycle's length. A store into
+ * an allocation lives when something else lives that uses the allocation.
  * Marks: op->mark and value->mark are 1 when live. */
 #include "base/vec.h"
 #include "tile/edit.h"
@@ -65,10 +66,30 @@ static void mark_yield(dce *d, ir_op *op, u32 region, u32 i) {
         mark_value(d, ir_operand(end, i));
 }
 
+static bool moves_pointer(const ir_op *op) {
+    return op->code == IR_tt_addptr || op->code == IR_tt_bitcast;
+}
+
+/* All that is stored into a live allocation, through any chain of such ops. */
+static void mark_stores(dce *d, ir_value *alloc) {
+    VEC(ir_value *) pointers = {0};
+    VEC_PUSH(d->a, &pointers, alloc);
+    while (pointers.count) {
+        ir_value *p = VEC_POP(&pointers);
+        for (ir_use *u = p->uses; u; u = u->next) {
+            if (u->owner->code == IR_tm_store)
+                mark_op(d, u->owner);
+            else if (moves_pointer(u->owner))
+                VEC_PUSH(d->a, &pointers, ir_result(u->owner, 0));
+        }
+    }
+}
+
 static void live_result(dce *d, ir_value *v) {
     ir_op *op = v->op;
     mark_op(d, op);
     switch (op->code) {
+    case IR_tm_tg_alloc: mark_stores(d, v); break;
     case IR_scf_for:
         mark_value(d, op_block(op, 0)->args[v->index + 1]);
         mark_value(d, ir_operand(op, v->index + 3));
@@ -100,7 +121,19 @@ static void live_argument(dce *d, ir_value *v) {
     }
 }
 
+/* The allocation that a store writes to, reached by moves_pointer's ops alone; or NULL. */
+static ir_op *stored_alloc(const ir_op *op) {
+    if (op->code != IR_tm_store)
+        return NULL;
+    ir_op *def = ir_operand(op, 0)->op;
+    while (def && moves_pointer(def))
+        def = ir_operand(def, 0)->op;
+    return def && def->code == IR_tm_tg_alloc ? def : NULL;
+}
+
 static bool is_root(const ir_op *op) {
+    if (stored_alloc(op))
+        return false;
     switch (op->code) {
     case IR_scf_for:
     case IR_scf_if:

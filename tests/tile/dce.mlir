@@ -30,4 +30,31 @@ module {
     tt.store %p, %r#0 : !tt.ptr<i32>
     tt.return
   }
+
+  // What is stored into threadgroup memory that nothing reads goes, with the branch around it.
+  // CHECK-LABEL: tt.func public @stores
+  // CHECK: %[[READ:.*]] = tm.tg_alloc {{.*}}bytes = 64
+  // CHECK-NOT: tm.tg_alloc
+  // CHECK: scf.if
+  // CHECK-NEXT: tm.store
+  // CHECK-NEXT: }
+  // CHECK: tm.load
+  tt.func public @stores(%p: !tt.ptr<f32>, %i: i32, %c: i1, %v: f32) {
+    %a = tm.tg_alloc {bytes = 64 : i32, align = 16 : i32} : () -> !tt.ptr<i8, 3>
+    %b = tm.tg_alloc {bytes = 32 : i32, align = 16 : i32} : () -> !tt.ptr<i8, 3>
+    %a1 = tt.bitcast %a : !tt.ptr<i8, 3> -> !tt.ptr<f32, 3>
+    %a2 = tt.addptr %a1, %i : !tt.ptr<f32, 3>, i32
+    %b1 = tt.bitcast %b : !tt.ptr<i8, 3> -> !tt.ptr<f32, 3>
+    %b2 = tt.addptr %b1, %i : !tt.ptr<f32, 3>, i32
+    scf.if %c {
+      tm.store %a2, %v {align = 4 : i32} : (!tt.ptr<f32, 3>, f32) -> ()
+      tm.store %b2, %v {align = 4 : i32} : (!tt.ptr<f32, 3>, f32) -> ()
+    }
+    scf.if %c {
+      tm.store %b1, %v {align = 4 : i32} : (!tt.ptr<f32, 3>, f32) -> ()
+    }
+    %x = tm.load %a1 {align = 4 : i32} : (!tt.ptr<f32, 3>) -> f32
+    tm.store %p, %x {align = 4 : i32} : (!tt.ptr<f32>, f32) -> ()
+    tt.return
+  }
 }
