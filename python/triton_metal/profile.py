@@ -63,6 +63,8 @@ class Kernel:
         _add(self.totals, launch.totals)
         _add(self.classes, launch.classes)
         for line in launch.lines:
+            if line["what"]:
+                line = {**line, "what": line["what"].removeprefix("air.").split(".")[0]}
             _add(self.places.setdefault((line["file"], line["line"], line["what"]), {}), line)
         self.model = launch.model
         self.low_us += self.model["low_us"]
@@ -185,15 +187,17 @@ class Profile:
             lanes = 100 * line["lane_instructions"] / (32 * (line["instructions"] or 1))
             yield (where, f"{line['instructions']:,}", f"{lanes:.1f} %", f"{line['divergent_branches']:,}",
                    f"{line['device_bytes']:,}", f"{line['device_lines']:,}", f"{line['bank_conflict_cycles']:,}",
-                   ", ".join(sorted(line["classes"], key=line["classes"].get, reverse=True)[:3]))
+                   ", ".join(sorted(line["classes"], key=line["classes"].get, reverse=True)[:2]))
 
-    LINE_HEADS = ("place", "instructions", "lanes", "diverged", "device B", "lines", "conflicts", "mostly")
+    LINE_HEADS = ("place", "instr.", "lanes", "diverged", "bytes", "lines", "conflicts", "mostly")
 
     def _lines(self, kernel, most):
+        from rich import box
         from rich.table import Table
-        table = Table(title=f"{kernel.name}, by place, most cycles first")
+        table = Table(title=f"{kernel.name}, by place, most cycles first", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
         for i, head in enumerate(self.LINE_HEADS):
-            table.add_column(head, justify="left" if i in (0, 7) else "right")
+            table.add_column(head, justify="left" if i in (0, 7) else "right", no_wrap=True,
+                             min_width=16 if i == 0 else None)
         for row in self._line_rows(kernel, most):
             table.add_row(*row)
         return table

@@ -64,15 +64,17 @@ static double ceil_div(double a, double b) {
     u64 n = (u64)q;
     return (double)(n + ((double)n < q));
 }
+u32 model_resident_threads(u32 halfregs) {
+    u32 n = (u32)(FACT(register_bytes) / (2.0 * MIN(halfregs, 256u))) / 64 * 64;
+    return MIN(n, (u32)FACT(max_threads));
+}
 static void occupancy(const tm_counters *t, model_estimate *e) {
     u32 threads = MAX(t->group[0] * t->group[1] * t->group[2], 1u), regs = t->k->count->halfregs;
     threads = (threads + VGPU_LANES - 1) / VGPU_LANES * VGPU_LANES;
     e->halfregs[0] = MAX(regs, 8u);
     e->halfregs[1] = e->halfregs[0] + e->halfregs[0] / 10 + 8;
     for (u32 i = 0; i < 2; i++) {
-        u32 resident = (u32)(FACT(register_bytes) / (2.0 * MIN(e->halfregs[i], 256u))) / 64 * 64;
-        resident = MIN(resident, (u32)FACT(max_threads));
-        u32 groups = MAX(resident / threads, 1u);
+        u32 groups = MAX(model_resident_threads(e->halfregs[i]) / threads, 1u);
         if (t->tg_bytes)
             groups = MIN(groups, MAX((u32)FACT(tg_pool) / t->tg_bytes, 1u));
         e->groups_per_core[i] = groups;

@@ -26,4 +26,5 @@ typedef struct model_estimate {
 u32 model_chip_count(void);
 const model_chip *model_chip_at(u32 i);
 const model_chip *model_chip_find(const char *name); /* NULL: unknown; a NULL name is "m1" */
+u32 model_resident_threads(u32 halfregs); /* on a core, with that many 16-bit registers each */
 void model_run(const tm_counters *t, const model_chip *chip, model_estimate *out);

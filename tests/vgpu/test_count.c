@@ -275,7 +275,14 @@ static void kernels_not_counted_have_no_words_for_it(void **state) {
     kit_end(&k);
 }
 
-/* The closed form of occupancy against the public table's rows. */
+/* The public table of Apple7: registers of 16 bits to threads, which Metal caps at 1024. */
+static void occupancy_agrees_with_the_public_table(void **state) {
+    static const u32 rows[][2] = {{104, 1024}, {112, 896}, {128, 832}, {136, 768}, {144, 704},
+                                  {160, 640},  {184, 576}, {208, 512}, {232, 448}, {256, 384}};
+    for (u32 i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(MIN(model_resident_threads(rows[i][0]), 1024u), rows[i][1]);
+    assert_int_equal(model_resident_threads(8), 3072);
+}
 static void model_is_a_range_on_every_chip(void **state) {
     static float a[4096];
     kit k;
@@ -325,6 +332,7 @@ int main(void) {
         cmocka_unit_test(barriers_count_each_simdgroup),
         cmocka_unit_test(threads_do_not_change_counts),
         cmocka_unit_test(kernels_not_counted_have_no_words_for_it),
+        cmocka_unit_test(occupancy_agrees_with_the_public_table),
         cmocka_unit_test(model_is_a_range_on_every_chip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
