@@ -51,6 +51,23 @@ INLINE u64 atom_one(u8 *p, int op, u64 v, u64 expected, bool wide, bool shared) 
             return old;
     }
 }
+/* Lanes whose atomic is fine. Atomics on 8 and 16 bits work on the aligned word around the value, and
+ * a GPU's buffers lie in whole words: a word that the buffer holds some bytes of is its own. The host
+ * may touch such a word, as pages are whole words too. */
+static __attribute__((noinline, cold)) u32 atomic_lanes(const vctx *c, const u64 *addr, u32 mask,
+                                                        u32 size, bool store) {
+    u32 ok = lanes_ok(c, addr, mask, size, store);
+    for (u32 l = 0; l < VGPU_LANES && size == 4; l++) {
+        u64 a = addr[l], end = a + 3;
+        if (!((mask & ~ok) >> l & 1))
+            continue;
+        const vseg *s = seg_of(c, a, a, 1, store);
+        s = s ? s : seg_of(c, end, end, 1, store);
+        if (s && !((uintptr_t)seg_host(s, a & LOW48) & 3))
+            ok |= 1u << l;
+    }
+    return ok;
+}
 /* Lane after lane. Atomics on device memory are real ones; on threadgroup memory one host thread
  * runs the whole threadgroup. */
 static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
@@ -58,7 +75,7 @@ static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
     u8 *v = WIDE_OF(c, ip->b), *e = WIDE_OF(c, ip->c), *d = WIDE_OF(c, ip->d);
     u32 size = wide ? 8 : 4;
     bool store = ip->x != VATOM_LOAD;
-    u32 ok = lanes_ok(c, addr, mask, size, store);
+    u32 ok = atomic_lanes(c, addr, mask, size, store);
     if (ok != mask && !access_fault(c, addr, mask & ~ok, size, store))
         return false;
     for (u32 l = 0; l < VGPU_LANES; l++) {
