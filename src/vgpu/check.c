@@ -98,6 +98,13 @@ static bool cares(const vcheck *v, u64 seg) {
 static void check_alignment(vcheck *v, vctx *c, const vins *ip, const u64 *addr, u32 mask, u32 size, u8 act) {
     u64 all = (1ull << ip->a) - 1, bad = 0;
     u32 lanes = 0, first = (u32)__builtin_ctz(mask);
+    u64 low = 0, differ = 0, at = addr[first] >> 48;
+    for (u32 l = 0; l < VGPU_LANES; l++) {
+        low |= addr[l];
+        differ |= addr[l] ^ addr[0];
+    }
+    if (!(differ >> 48) && at < v->k->n_segs && !((low | (uintptr_t)v->segs[at].host) & all))
+        return;
     for (u32 l = 0; l < VGPU_LANES; l++) {
         u64 n = addr[l] >> 48;
         u64 off = n < v->k->n_segs ? ((uintptr_t)v->segs[n].host + VCHECK_OFFSET(addr[l])) & all : 0;

@@ -33,13 +33,13 @@ typedef struct vrecord {
 
 enum { MAX_RECORDS = 20, PAGE_CELLS = 4096 };
 
-/* Shadow of threadgroup memory, one word per granule:
- * epoch 20 | written 1 | atomic 1 | writer 6 | reader 6 | writing site 15 | reading site 15.
- * Writer and reader are simdgroup + 1, or SHADOW_MANY. */
+/* Shadow of threadgroup memory, per granule: simdgroup + 1 (or several) of the last writer and reader in this
+ * epoch, their sites, and whether this threadgroup has written it. Blocks of 64 granules know their epoch. */
 /* Shadow of device memory, two words per granule, the last writer and reader:
  * launch 8 | group 22 | simdgroup 5 | epoch 12 | clock 10 | atomic or several 1. */
 typedef struct vpage {
     struct vpage *next;
+    u32 read_in;            /* the launch that something in it was read in last */
     u64 write[PAGE_CELLS], read[PAGE_CELLS];
     u16 write_site[PAGE_CELLS], read_site[PAGE_CELLS];
 } vpage;
@@ -67,8 +67,10 @@ typedef struct vcheck {
     vrecord records[MAX_RECORDS];
     u32 n_records, n_dropped;
     /* threadgroup memory */
-    u64 *tg;
-    u32 tg_cells, tg_epoch, tg_first; /* epoch of the shadow, and the first one of this threadgroup */
+    void *tg;
+    u32 tg_cells, tg_epoch, *tg_block;
+    u16 *tg_wsite, *tg_rsite;
+    u8 *tg_writer, *tg_reader, *tg_written;
     /* device memory */
     u32 launch;
     vregion *regions;

@@ -13,17 +13,10 @@
 #include "vgpu/check.h"
 #include <stdlib.h>
 
-enum { MANY = 63, SITES = 0x7FFF, EPOCHS = 1 << 20 };
+enum { MANY = 63, BLOCK = 64, BY_ATOMIC = 0x80 };
+#define ONES 0x0101010101010101ull
 
 /* ---- Threadgroup memory ----------------------------------------------------------------------------------- */
-#define TG_EPOCH(w) ((u32)((w) >> 44))
-#define TG_WRITTEN (1ull << 43)
-#define TG_ATOMIC (1ull << 42)
-#define TG_WRITER(w) ((u32)((w) >> 36) & 63)
-#define TG_READER(w) ((u32)((w) >> 30) & 63)
-#define TG_WSITE(w) ((u32)((w) >> 15) & SITES)
-#define TG_RSITE(w) ((u32)(w)&SITES)
-
 static void race(vcheck *v, const vspan *s, u64 address, const vwho *other) {
     vrecord *r = vcheck_record(v, s->c, FOUND_RACE, s->site, s->lanes);
     if (!r)
@@ -41,58 +34,92 @@ static void unwritten(vcheck *v, const vspan *s, u64 address) {
     r->size = s->per_lane;
     r->act = s->act;
 }
-static bool tg_race(vcheck *v, const vspan *s, u64 w, u32 me, u64 address, u64 offset, u32 size) {
-    u32 writer = TG_WRITER(w), reader = TG_READER(w);
-    bool atomic = s->act == ACT_ATOMIC && w & TG_ATOMIC;
+static bool tg_race(vcheck *v, const vspan *s, u32 i, u32 me, u64 address, u64 offset) {
+    u32 writer = v->tg_writer[i] & MANY, reader = v->tg_reader[i];
+    bool by_atomic = v->tg_writer[i] & BY_ATOMIC;
     vwho other = {(u32)v->group, 0, 0, ACT_STORE};
-    if (writer && writer != me && !atomic) {
-        other.simd = writer == MANY ? MANY : writer - 1;
-        other.site = TG_WSITE(w);
-        other.act = w & TG_ATOMIC ? ACT_ATOMIC : ACT_STORE;
-    } else if (s->act != ACT_LOAD && reader && reader != me) {
-        other.simd = reader == MANY ? MANY : reader - 1;
-        other.site = TG_RSITE(w);
-        other.act = ACT_LOAD;
-    } else {
+    if (writer && writer != me && !(s->act == ACT_ATOMIC && by_atomic))
+        other = (vwho){(u32)v->group, writer == MANY ? MANY : writer - 1, v->tg_wsite[i],
+                       by_atomic ? ACT_ATOMIC : ACT_STORE};
+    else if (s->act != ACT_LOAD && reader && reader != me)
+        other = (vwho){(u32)v->group, reader == MANY ? MANY : reader - 1, v->tg_rsite[i], ACT_LOAD};
+    else
         return false;
-    }
-    const u8 *at = vcheck_host(v, address);
-    if (vcheck_same(s, at, offset, size))
+    if (vcheck_same(s, vcheck_host(v, address), offset, 1u << v->granule))
         return false;
     race(v, s, address, &other);
     return true;
 }
+/* What the last epoch left is forgotten when a block is touched again. */
+static void tg_refresh(vcheck *v, u32 block) {
+    if (v->tg_block[block] == v->tg_epoch)
+        return;
+    v->tg_block[block] = v->tg_epoch;
+    memset(v->tg_writer + (size_t)block * BLOCK, 0, BLOCK);
+    memset(v->tg_reader + (size_t)block * BLOCK, 0, BLOCK);
+}
+/* Eight granules in the same state at once. False: one by one. */
+static bool tg_eight(vcheck *v, const vspan *s, u32 i, u32 me, bool races, bool unread) {
+    u64 w, r, k, mine = me * ONES, many = MANY * ONES;
+    memcpy(&w, v->tg_writer + i, 8);
+    memcpy(&r, v->tg_reader + i, 8);
+    memcpy(&k, v->tg_written + i, 8);
+    if ((races && w && w != mine) || s->act == ACT_ATOMIC || r != (r & 255) * ONES)
+        return false;
+    if (s->act == ACT_LOAD) {
+        if (unread && k != ONES)
+            return false;
+        u64 now = !r || r == mine ? mine : many;
+        if (now == r)
+            return true;
+        memcpy(v->tg_reader + i, &now, 8);
+        for (u32 j = 0; j < 8; j++)
+            v->tg_rsite[i + j] = (u16)s->site;
+        return true;
+    }
+    if (races && r && r != mine)
+        return false;
+    k = ONES;
+    memcpy(v->tg_writer + i, &mine, 8);
+    memcpy(v->tg_written + i, &k, 8);
+    for (u32 j = 0; j < 8; j++)
+        v->tg_wsite[i + j] = (u16)s->site;
+    return true;
+}
+static void tg_note(vcheck *v, const vspan *s, u32 i, u32 me) {
+    if (s->act == ACT_LOAD) {
+        v->tg_reader[i] = (u8)(v->tg_reader[i] && v->tg_reader[i] != me ? MANY : me);
+        v->tg_rsite[i] = (u16)s->site;
+        return;
+    }
+    u32 writer = v->tg_writer[i] & MANY;
+    bool atomic = s->act == ACT_ATOMIC && (!writer || v->tg_writer[i] & BY_ATOMIC);
+    u32 to = writer && writer != me && s->act == ACT_ATOMIC ? MANY : me;
+    v->tg_writer[i] = (u8)(to | (atomic ? BY_ATOMIC : 0));
+    v->tg_wsite[i] = (u16)s->site;
+    v->tg_written[i] = 1;
+}
 void shadow_threadgroup(vcheck *v, const vspan *s) {
     u64 from = VCHECK_OFFSET(s->address) - VGPU_BIAS;
     u32 first = (u32)(from >> v->granule), last = (u32)((from + s->size - 1) >> v->granule);
-    u32 me = s->c->index + 1, now = v->tg_epoch;
+    u32 me = s->c->index + 1;
     bool races = v->k->checks.races, unread = v->k->checks.uninit, found = false;
-    u64 fresh = (u64)now << 44;
     if (last >= v->tg_cells)
         return;
-    for (u32 i = first; i <= last; i++) {
-        u64 w = v->tg[i];
-        bool same = TG_EPOCH(w) == now;
-        u64 kept = TG_EPOCH(w) >= v->tg_first ? w & TG_WRITTEN : 0;
-        u64 offset = i == first ? 0 : ((u64)i << v->granule) - from;
-        if (s->act != ACT_STORE && unread && !kept)
-            unwritten(v, s, s->address + offset);
-        if (same && races && !found)
-            found = tg_race(v, s, w, me, s->address + offset, offset, 1u << v->granule);
-        if (!same)
-            w = fresh | kept;
-        if (s->act == ACT_LOAD) {
-            u32 reader = TG_READER(w);
-            u64 to = reader && reader != me ? MANY : me;
-            w = (w & ~(63ull << 30) & ~(u64)SITES) | to << 30 | (s->site & SITES);
-        } else {
-            u32 writer = TG_WRITER(w);
-            u64 to = writer && writer != me && s->act == ACT_ATOMIC ? MANY : me;
-            bool atomic = s->act == ACT_ATOMIC && (!writer || w & TG_ATOMIC);
-            w = (w & ~(63ull << 36) & ~((u64)SITES << 15) & ~TG_ATOMIC) | TG_WRITTEN | to << 36 |
-                (u64)(s->site & SITES) << 15 | (atomic ? TG_ATOMIC : 0);
+    for (u32 i = first; i <= last;) {
+        if (i == first || i % BLOCK == 0)
+            tg_refresh(v, i / BLOCK);
+        if (last - i >= 7 && i % BLOCK <= BLOCK - 8 && tg_eight(v, s, i, me, races, unread)) {
+            i += 8;
+            continue;
         }
-        v->tg[i] = w;
+        u64 offset = i == first ? 0 : ((u64)i << v->granule) - from;
+        if (s->act != ACT_STORE && unread && !v->tg_written[i])
+            unwritten(v, s, s->address + offset);
+        if (races && !found)
+            found = tg_race(v, s, i, me, s->address + offset, offset);
+        tg_note(v, s, i, me);
+        i++;
     }
 }
 
@@ -182,6 +209,15 @@ static u64 read_word(const vcheck *v, u64 old, u64 me) {
         return me | (old & DEV_FLAG) | (DEV_EPOCH(old) == DEV_EPOCH(me) ? DEV_SEVERAL : 0);
     return me | (old & (DEV_FLAG | DEV_SEVERAL));
 }
+/* Has nobody touched these granules in this launch? */
+static bool page_is_fresh(const vpage *p, u32 cell, u32 n, u64 me) {
+    u64 used = 0;
+    if (p->read_in == me >> 56)
+        return false;
+    for (u32 i = 0; i < n; i++)
+        used |= ((p->write[cell + i] ^ me) >> 56) - 1; /* the top bit: the same launch */
+    return !(used >> 63);
+}
 static void device_races(vcheck *v, const vspan *s, uintptr_t host) {
     u64 me = (u64)v->launch << 56 | (v->group & 0x3FFFFF) << 34 | (u64)s->c->index << 29 |
              (u64)v->epoch << 17 | (u64)v->clock << 7;
@@ -191,6 +227,16 @@ static void device_races(vcheck *v, const vspan *s, uintptr_t host) {
         vpage *p = find_page(v, at, &cell);
         if (!p)
             return;
+        u32 n = (u32)MIN((end - at + step - 1) >> v->granule, (uintptr_t)(PAGE_CELLS - cell));
+        if (s->act == ACT_STORE && n >= 8 && page_is_fresh(p, cell, n, me)) {
+            for (u32 i = 0; i < n; i++)
+                p->write[cell + i] = me;
+            for (u32 i = 0; i < n; i++)
+                p->write_site[cell + i] = (u16)s->site;
+            at += (uintptr_t)n << v->granule;
+            continue;
+        }
+        p->read_in = s->act == ACT_LOAD ? v->launch : p->read_in;
         for (; at < end && cell < PAGE_CELLS; at += step, cell++) {
             u64 w = p->write[cell], r = p->read[cell];
             if ((w >> 56 == me >> 56 && (w ^ me) >> 29 != 0) || (r >> 56 == me >> 56 && s->act != ACT_LOAD))
@@ -387,6 +433,7 @@ bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups) {
         for (vpage *page = v->spare; page; page = page->next) {
             memset(page->write, 0, sizeof page->write);
             memset(page->read, 0, sizeof page->read);
+            page->read_in = 0;
         }
     }
     for (u32 i = 0; k->checks.uninit && i < k->n_params; i++)
@@ -395,12 +442,19 @@ bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups) {
                 v->written[k->params[i].seg] = p->args[a].written;
     u32 cells = (u32)((v->segs[SEG_THREADGROUP].size >> v->granule) + 1);
     if ((k->checks.races || k->checks.uninit) && cells > 1 && (!v->tg || cells > v->tg_cells)) {
+        cells = (cells + BLOCK - 1) / BLOCK * BLOCK;
         free(v->tg);
-        v->tg = calloc(cells, sizeof *v->tg);
-        v->tg_cells = cells;
-        v->tg_epoch = 0;
+        v->tg = calloc((size_t)cells + BLOCK, 8);
         if (!v->tg)
             return false;
+        v->tg_cells = cells;
+        v->tg_block = (u32 *)v->tg;
+        v->tg_wsite = (u16 *)(v->tg_block + cells / BLOCK);
+        v->tg_rsite = v->tg_wsite + cells;
+        v->tg_writer = (u8 *)(v->tg_rsite + cells);
+        v->tg_reader = v->tg_writer + cells;
+        v->tg_written = v->tg_reader + cells;
+        v->tg_epoch = 0;
     }
     if (!k->checks.races)
         return true;
@@ -413,13 +467,10 @@ bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups) {
     }
     return find_regions(v);
 }
-/* A threadgroup never sees what an earlier one left in threadgroup memory: epochs only grow. */
 void shadow_group(vcheck *v) {
-    if (v->tg && v->tg_epoch > EPOCHS - 70000) {
-        memset(v->tg, 0, v->tg_cells * sizeof *v->tg);
-        v->tg_epoch = 0;
-    }
-    v->tg_first = ++v->tg_epoch;
+    v->tg_epoch++;
+    if (v->tg)
+        memset(v->tg_written, 0, v->tg_cells);
 }
 void shadow_free(vcheck *v) {
     drop_launch(v);
