@@ -150,16 +150,43 @@ static void check_lanes(vcheck *v, vctx *c, const vins *ip, const u64 *addr, u32
 typedef struct vaccess {
     u64 addr[VGPU_LANES];
     u32 size, n, mask; /* bytes per lane, elements per lane */
-    bool row, shared;
+    bool row, shared, one; /* one: the first address stands for all */
     u8 act;
 } vaccess;
-static void find_addresses(const vctx *c, const vins *g, vaccess *a) {
+/* Form a: do the lanes' offsets make one row of memory? */
+static bool is_row(const vctx *c, const vins *g, u32 size) {
+    const u32 *off = (const u32 *)wide_of(c, g->b);
+    u32 shift = g->x & 63, step = size >> shift;
+    if (step << shift != size || (g->x >> 15 ? off[31] < off[0] : (i32)off[31] < (i32)off[0]))
+        return false;
+    vu same = splat_u(~0u), want = splat_u(off[0]) + IOTA_W * step;
+    for (u32 i = 0; i < CW; i++, want += splat_u(NW * step))
+        same &= (vu)(((const vu *)off)[i] == want);
+    return bits_w(same) == (u32)((1ull << NW) - 1);
+}
+/* Of a row, lazily, the first address only. */
+static void find_addresses(const vctx *c, const vins *g, vaccess *a, bool lazy) {
     u32 group = (u32)(g->op - VOP_ld_b_s) % 10;
     a->n = g->c > 1 ? g->c : 1;
     a->size = kind_bytes[(u32)(g->op - VOP_ld_b_s) / 10] * a->n;
     a->act = group >= 3 ? ACT_STORE : ACT_LOAD;
     a->shared = group % 3 == 0;
     u64 imm = (u64)(i64)g->imm;
+    if (a->shared && lazy && (a->act == ACT_LOAD || !(a->mask & (a->mask - 1)))) {
+        a->addr[0] = a->addr[__builtin_ctz(a->mask)] = c->scalar[g->a] + imm;
+        a->one = true;
+        return;
+    }
+    if (group % 3 == 1 && a->mask == ~0u && is_row(c, g, a->size)) {
+        u64 off = *(const u32 *)wide_of(c, g->b);
+        a->addr[0] = c->scalar[g->a] + imm + ((g->x >> 15 ? off : (u64)(i64)(i32)off) << (g->x & 63));
+        a->row = true;
+        if (lazy)
+            return;
+        for (u32 l = 1; l < VGPU_LANES; l++)
+            a->addr[l] = a->addr[0] + (u64)l * a->size;
+        return;
+    }
     if (group % 3 == 2) {
         const u64 *p = (const u64 *)wide_of(c, g->a);
         for (u32 l = 0; l < VGPU_LANES; l++)
@@ -200,7 +227,7 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     const vins *g = guarded(ip);
     u32 site = v->k->sites[ip - v->k->code];
     vaccess a = {.mask = mask};
-    bool atomic = g->op == VOP_atom_w || g->op == VOP_atom_d;
+    bool atomic = g->op == VOP_atom_w || g->op == VOP_atom_d, align = v->k->checks.align;
     if (atomic) {
         memcpy(a.addr, wide_of(c, g->a), sizeof a.addr);
         a.size = g->op == VOP_atom_d ? 8 : 4;
@@ -209,16 +236,22 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     } else {
         if (is_plain(v, c, ip))
             return;
-        find_addresses(c, g, &a);
+        u64 all = (1ull << ip->a) - 1;
+        find_addresses(c, g, &a, true);
+        u64 n = a.addr[0] >> 48;
+        bool aligned = (a.row || a.one) && n < v->k->n_segs && !(((a.row ? a.size : 0) | (uintptr_t)v->segs[n].host | a.addr[0]) & all);
+        align &= !aligned;
+        if ((a.row || a.one) && (align || v->watching))
+            find_addresses(c, g, &a, false);
     }
-    if (v->k->checks.align)
+    if (align)
         check_alignment(v, c, ip, a.addr, mask, a.size, a.act);
     if (v->watching && a.act != ACT_LOAD)
         spin_note(v, c, g, a.addr, mask);
     if (atomic && v->k->checks.races)
         shadow_message(v, c, a.addr, mask);
     vspan s = {.c = c, .g = g, .site = site, .lanes = mask, .per_lane = a.size, .act = a.act};
-    if (a.row || (a.shared && a.act == ACT_LOAD)) {
+    if (a.row || a.one || (a.shared && a.act == ACT_LOAD)) {
         s.address = a.addr[0];
         s.size = a.row ? (u64)a.size * VGPU_LANES : a.size;
         s.lane = a.row ? 0 : (u32)__builtin_ctz(mask);
@@ -226,6 +259,11 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
             touch(v, &s);
         return;
     }
+    u64 differ = 0;
+    for (u32 l = 0; l < VGPU_LANES; l++)
+        differ |= a.addr[l] ^ a.addr[0];
+    if (!(differ >> 48) && !cares(v, a.addr[0] >> 48))
+        return;
     if (a.act == ACT_STORE && v->k->checks.races && (mask & (mask - 1)))
         check_lanes(v, c, ip, a.addr, mask, a.n);
     s.size = a.size;
@@ -251,7 +289,8 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     u64 base = c->scalar[store ? g->b : g->a] + (u64)(i64)g->imm;
     i64 x = (i64)c->scalar[store ? g->c : g->b], y = (i64)c->scalar[store ? g->d : g->c];
     i64 size = kind_bytes[g->x];
-    if (v->k->checks.align) {
+    u64 n = base >> 48, low = n < v->k->n_segs ? (uintptr_t)v->segs[n].host + VCHECK_OFFSET(base) : 0;
+    if (v->k->checks.align && low & (u64)(size - 1)) {
         u64 addr[VGPU_LANES];
         for (u32 l = 0; l < VGPU_LANES; l++)
             addr[l] = base;
