@@ -101,6 +101,12 @@ int counting_begin(core_state *st, kernel_object *k, counting *out) {
     tm_context *ctx = twin ? tm_context_new() : NULL;
     if (!ctx)
         return -1;
+    if (k->has_lines && !twin->has_lines && tm_kernel_set_lines(ctx, twin->kernel, k->lines, k->lines_len) != 0) {
+        raise_diags(ctx, "launch");
+        tm_context_free(ctx);
+        return -1;
+    }
+    twin->has_lines |= k->has_lines;
     tm_counters *into = tm_counters_new(ctx, twin->kernel);
     if (into && tm_counters_banks(ctx, into, st->banks, st->bank_bytes) != 0) {
         tm_counters_free(into);

@@ -39,6 +39,15 @@ class Launch:
     model = property(lambda self: self.data["model"][0])
 
 
+def _short(n):
+    """A number in at most six characters."""
+    for unit in ("", "k", "M", "G"):
+        if n < 10000:
+            break
+        n /= 1000
+    return f"{n:.0f}{unit}"
+
+
 def _add(into, more):
     for key, value in more.items():
         if isinstance(value, dict):
@@ -185,8 +194,8 @@ class Profile:
         for line in places:
             where = f"{os.path.basename(line['file'])}:{line['line']}" if line["file"] else line["what"]
             lanes = 100 * line["lane_instructions"] / (32 * (line["instructions"] or 1))
-            yield (where, f"{line['instructions']:,}", f"{lanes:.1f} %", f"{line['divergent_branches']:,}",
-                   f"{line['device_bytes']:,}", f"{line['device_lines']:,}", f"{line['bank_conflict_cycles']:,}",
+            yield (where, _short(line["instructions"]), f"{lanes:.0f} %", _short(line["divergent_branches"]),
+                   _short(line["device_bytes"]), _short(line["device_lines"]), _short(line["bank_conflict_cycles"]),
                    ", ".join(sorted(line["classes"], key=line["classes"].get, reverse=True)[:2]))
 
     LINE_HEADS = ("place", "instr.", "lanes", "diverged", "bytes", "lines", "conflicts", "mostly")
@@ -197,7 +206,7 @@ class Profile:
         table = Table(title=f"{kernel.name}, by place, most cycles first", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
         for i, head in enumerate(self.LINE_HEADS):
             table.add_column(head, justify="left" if i in (0, 7) else "right", no_wrap=True,
-                             min_width=16 if i == 0 else None)
+                             max_width=20 if i == 0 else None)
         for row in self._line_rows(kernel, most):
             table.add_row(*row)
         return table

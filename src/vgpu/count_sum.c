@@ -65,19 +65,20 @@ static count_line *row_of(rows *r, u32 site, u16 op) {
     if (*at)
         return &r->at[(uintptr_t)*at - 1];
     const vsite *s = &r->k->site[site];
+    const src_loc *loc = vgpu_loc(r->k, site);
     u64 key = 0;
     u32 n = r->n;
-    if (s->loc && s->loc->file && s->loc->line) { /* lines of different files may share a key */
-        for (const char *c = s->loc->file; *c; c++)
+    if (loc && loc->file && loc->line) { /* lines of different files may share a key */
+        for (const char *c = loc->file; *c; c++)
             key = key * 131 + (u8)*c;
-        for (key = (key ^ (u64)s->loc->line * 0x9E3779B97F4A7C15ull) | 1;; key += 2) {
+        for (key = (key ^ (u64)loc->line * 0x9E3779B97F4A7C15ull) | 1;; key += 2) {
             void **place = map_put(r->by_place, key);
             if (!*place) {
                 *place = (void *)(uintptr_t)(r->n + 1);
                 break;
             }
             n = (u32)(uintptr_t)*place - 1;
-            if (same_place(&r->at[n], s->loc))
+            if (same_place(&r->at[n], loc))
                 break;
             n = r->n;
         }
@@ -88,9 +89,9 @@ static count_line *row_of(rows *r, u32 site, u16 op) {
         memset(now, 0, sizeof *now);
         now->order = site;
         now->what = s->what ? s->what : vops[op].name;
-        if (s->loc && s->loc->file && s->loc->line) {
-            now->file = s->loc->file;
-            now->line = s->loc->line;
+        if (loc && loc->file && loc->line) {
+            now->file = loc->file;
+            now->line = loc->line;
             now->what = NULL;
         }
     }

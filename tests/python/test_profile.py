@@ -111,6 +111,15 @@ def test_table_json_and_trace(tmp_path):
     assert all(e["ts"] + e["dur"] <= sum(x["dur"] for x in launches) * 1.001 for e in groups)
 
 
+def test_places_are_lines_of_the_kernel():
+    with triton_metal.profile() as p:
+        run_add()
+    source, first = add_kernel.fn.__code__, add_kernel.fn.__code__.co_firstlineno
+    store = [x for x in p.launches[0].lines if x["device_bytes"] and x["line"] == first + 3]
+    assert store and store[0]["file"] == source.co_filename
+    assert store[0]["device_bytes"] == 3 * 4 * 4096
+
+
 def test_bank_model_is_a_parameter():
     conflicts = []
     for banks in (32, 4), (16, 4):
