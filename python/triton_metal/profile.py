@@ -192,21 +192,20 @@ class Profile:
     def _line_rows(kernel, most):
         places = sorted(kernel.places.values(), key=lambda line: -line["cycles"])[:most]
         for line in places:
-            where = f"{os.path.basename(line['file'])}:{line['line']}" if line["file"] else line["what"]
+            where = f"{os.path.basename(line['file'])}:{line['line']}" if line["file"] else line["what"][:24]
             lanes = 100 * line["lane_instructions"] / (32 * (line["instructions"] or 1))
             yield (where, _short(line["instructions"]), f"{lanes:.0f} %", _short(line["divergent_branches"]),
                    _short(line["device_bytes"]), _short(line["device_lines"]), _short(line["bank_conflict_cycles"]),
                    ", ".join(sorted(line["classes"], key=line["classes"].get, reverse=True)[:2]))
 
-    LINE_HEADS = ("place", "instr.", "lanes", "diverged", "bytes", "lines", "conflicts", "mostly")
+    LINE_HEADS = ("place", "instr", "lanes", "div", "bytes", "lines", "confl", "mostly")
 
     def _lines(self, kernel, most):
         from rich import box
         from rich.table import Table
         table = Table(title=f"{kernel.name}, by place, most cycles first", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
         for i, head in enumerate(self.LINE_HEADS):
-            table.add_column(head, justify="left" if i in (0, 7) else "right", no_wrap=True,
-                             max_width=20 if i == 0 else None)
+            table.add_column(head, justify="left" if i in (0, 7) else "right", no_wrap=True)
         for row in self._line_rows(kernel, most):
             table.add_row(*row)
         return table
