@@ -12,7 +12,7 @@ IN_C = ("barriers", "exits", "lanes")
 
 
 def failures(without):
-    env = dict(os.environ, TRITON_METAL_TEST_WITHOUT=without)
+    env = dict(os.environ, TRITON_METAL_TEST_WITHOUT=without, TRITON_METAL_MAX_STEPS="1000000")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "broken", "test_checks.py"]
     done = subprocess.run(command, cwd=os.path.dirname(os.path.abspath(__file__)), env=env, capture_output=True, text=True)
     return [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
