@@ -30,6 +30,7 @@ static const ir_form by_code[IR_CODE_COUNT] = {
     [IR_tt_make_range] = {"$A : $r0", ""},
     [IR_tt_reshape] = {"$0?( allow_reorder$u{allow_reorder})?( efficient_layout$u{efficient_layout})"
                        "$A : $t0 -> $r0", ""},
+    [IR_tt_unsplat] = {"$0$A : $t0", "re0"},
     [IR_tt_join] = {"$0, $1$A : $t0 -> $r0", "1=0"},
     [IR_tt_cat] = {"$0, $1$A : $t0 -> $r0", "1=0"},
     [IR_tt_split] = {"$0$A : $t0 -> $r0", "r=r"},
@@ -44,7 +45,7 @@ static const ir_form by_code[IR_CODE_COUNT] = {
     [IR_tt_atomic_cas] = {"$e{sem}, $e{scope}, $*0$A : $F", ""},
     [IR_tt_atomic_load] = {"$e{sem}, $e{scope}, $*0$A : $F", ""},
     [IR_tt_atomic_store] = {"$e{sem}, $e{scope}, $0, $1?(, $2)$A : $t0", "1p02m0"},
-    [IR_tt_atomic_poll] = {"$e{sem}, $e{scope}, $*0$A : $T -> $r0", ""},
+    [IR_tt_atomic_poll] = {"$e{sem}, $e{scope}, $0, $1?( timeout $2)$A : $t0, $t1 -> $r0", "2l0"},
     [IR_tt_make_tensor_descriptor] = {"$0, [$<], [$>]$A : $p, $d", ""},
     [IR_tt_descriptor_load] = {"$0[$*1]$A : $t0 -> $r0", "*i0"},
     [IR_tt_descriptor_store] = {"$0[$*2], $1$A : $t0, $t1", "*i0"},

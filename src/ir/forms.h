@@ -17,7 +17,7 @@
  *   ?(...)     only if the first operand, attribute or type inside is there
  * `infer` gives the types that the text leaves out, three characters each: whose (operand digit, '*'
  * for all operands, 'r' for all results), how ('=' same as, 'm' i1 with the shape of, 'p' what it
- * points to, 'b' i1, 'i' i32), from which (operand digit or 'r'). */
+ * points to, 'e' its element, 'b' i1, 'i' i32, 'l' i64), from which (operand digit or 'r'). */
 #pragma once
 #include "ir/format.h"
 

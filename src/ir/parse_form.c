@@ -303,6 +303,8 @@ static const ir_type *infer_from(form_state *f, char how, const ir_type *t) {
     case 'm': return ir_type_with_elem(m, t, ir_type_int(m, 1));
     case 'p': return ir_elem(t)->kind == IR_PTR ? ir_type_with_elem(m, t, ir_elem(t)->elem) : NULL;
     case 'b': return ir_type_int(m, 1);
+    case 'e': return ir_elem(t);
+    case 'l': return ir_type_int(m, 64);
     case 'i': return ir_type_int(m, 32);
     default: return t;
     }

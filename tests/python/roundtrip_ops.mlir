@@ -117,3 +117,6 @@ ttg.barrier all
 %28 = "math.sqrt"(%f) <{fastmath = #arith.fastmath<none>}> : (f32) -> f32
 %29 = "arith.index_cast"(%i) : (i32) -> index
 %30 = builtin.unrealized_conversion_cast %ti : tensor<16xi32> to tensor<1x16xi32> {foo.a}
+%0 = "tt.unsplat"(%one) {q.q} : (tensor<1xf32>) -> f32
+%0 = "tt.atomic_poll"(%pi, %i) <{sem = 2 : i32, scope = 1 : i32}> : (!tt.ptr<i32>, i32) -> i1
+%0 = "tt.atomic_poll"(%pi, %i, %l) <{sem = 2 : i32, scope = 3 : i32}> : (!tt.ptr<i32>, i32, i64) -> i1

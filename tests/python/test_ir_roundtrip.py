@@ -201,7 +201,8 @@ ARGS = dict(p="!tt.ptr<f32>", tp="tensor<16x!tt.ptr<f32>>", m="tensor<16xi1>", v
             a="tensor<16x16xf16>", c="tensor<16x16xf32>", b="i1", ti="tensor<16xi32>", f="f32",
             tpi="tensor<16x!tt.ptr<i32>>", l="i64", pi="!tt.ptr<i32>", d="!tt.tensordesc<16x16xf32>",
             d1="!tt.tensordesc<1x16xf32>", ds="!tt.tensordesc<16xsi32>", a8="tensor<32x64xi8>", b8="tensor<64x32xi8>",
-            s8="tensor<32x2xi8>", cc="tensor<32x32xf32>", h="f16")
+            s8="tensor<32x2xi8>", cc="tensor<32x32xf32>", h="f16",
+            one="tensor<1xf32>")
 OPS = (pathlib.Path(__file__).parent / "roundtrip_ops.mlir").read_text().splitlines()
 
 
