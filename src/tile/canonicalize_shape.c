@@ -89,6 +89,23 @@ static bool canon_split(canon *c, ir_op *op) {
     return true;
 }
 
+/* tt.cat leaves the order of elements free; the first operand's come first here: the operands become
+ * the rows of a new first dimension, which then joins theirs. */
+static bool canon_cat(canon *c, ir_op *op) {
+    ir_value *x = ir_operand(op, 0), *both[] = {x, ir_operand(op, 1)};
+    const ir_type *half = x->type, *t = ir_result(op, 0)->type;
+    if (half->rank != 1 || t->rank != 1 || half->encoding)
+        return false;
+    const i64 pairs[] = {half->shape[0], 2}, rows[] = {2, half->shape[0]}, order[] = {1, 0};
+    ir_op *join = canon_build(c, op, IR_tt_join, 2, both,
+                              ir_type_tensor(c->m, 2, pairs, half->elem, NULL));
+    ir_value *joined = ir_result(join, 0);
+    ir_op *trans = canon_build(c, op, IR_tt_trans, 1, &joined,
+                               ir_type_tensor(c->m, 2, rows, half->elem, NULL));
+    ir_attr_set(c->m, trans, "order", ir_attr_ints(c->m, ir_type_int(c->m, 32), 2, order));
+    return canon_replace1(c, op, canon_unary(c, op, IR_tt_reshape, t, ir_result(trans, 0)));
+}
+
 static bool canon_unsplat(canon *c, ir_op *op) {
     ir_value *scalar = canon_splat_scalar(c, ir_operand(op, 0));
     return scalar && canon_replace1(c, op, scalar);
@@ -148,6 +165,7 @@ bool canon_shape(canon *c, ir_op *op) {
     case IR_tt_join: return canon_join(c, op);
     case IR_tt_split: return canon_split(c, op);
     case IR_tt_unsplat: return canon_unsplat(c, op);
+    case IR_tt_cat: return canon_cat(c, op);
     case IR_builtin_unrealized_cast: return canon_cast(c, op);
     case IR_tm_vec_get: return canon_vec_get(c, op);
     case IR_tm_vec_make: return canon_make(c, op, IR_tm_vec_get);

@@ -287,6 +287,19 @@ def test_one_simdgroup_loads_all_before_it_stores(n):
 
 
 @triton.jit
+def concatenate(X, Z, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(Z + tl.arange(0, 2 * N), tl.cat(tl.load(X + i), tl.load(X + N + i), can_reorder=True))
+
+
+@pytest.mark.parametrize("n", [1, 16, 512])
+def test_cat(n):
+    x, z = numbers(torch.int32, 2 * n + 6)[:2 * n].contiguous(), torch.zeros(2 * n, dtype=torch.int32)
+    concatenate[(1, )](x, z, n)
+    assert torch.equal(z, x)
+
+
+@triton.jit
 def one_element(X, A, B):
     a, b = tl.load(X + tl.arange(0, 2)).split()
     tl.store(A, a)

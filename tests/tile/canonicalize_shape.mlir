@@ -59,4 +59,15 @@ module {
     tt.store %p, %1 : tensor<16x16x!tt.ptr<f32>>
     tt.return
   }
+  // Concatenation: the operands as rows, then flat.
+  // CHECK-LABEL: tt.func public @cat
+  // CHECK-NEXT: %[[J:.*]] = tt.join %arg1, %arg2 : tensor<8xi32> -> tensor<8x2xi32>
+  // CHECK-NEXT: %[[T:.*]] = tt.trans %[[J]] {order = array<i32: 1, 0>} : tensor<8x2xi32> -> tensor<2x8xi32>
+  // CHECK-NEXT: %[[R:.*]] = tt.reshape %[[T]] : tensor<2x8xi32> -> tensor<16xi32>
+  // CHECK-NEXT: tt.store %arg0, %[[R]]
+  tt.func public @cat(%p: tensor<16x!tt.ptr<i32>>, %a: tensor<8xi32>, %b: tensor<8xi32>) {
+    %0 = tt.cat %a, %b : tensor<8xi32> -> tensor<16xi32>
+    tt.store %p, %0 : tensor<16x!tt.ptr<i32>>
+    tt.return
+  }
 }
