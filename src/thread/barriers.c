@@ -5,8 +5,10 @@
  *     write to another allocation. Stores to one allocation with no read between are one filling: the
  *     lowering writes each element once, or with equal values. Atomics do not conflict with atomics.
  *   device memory, one root: a load that several simdgroups repeat (its address does not depend on
- *     all bits of the simdgroup index) against a store or atomic, in both directions. Other device
- *     accesses belong to the thread that makes them, as in upstream Triton.
+ *     all bits of the simdgroup index) against a store or atomic, in both directions; any other load
+ *     against a later store or atomic through another address, which may be what another simdgroup
+ *     has yet to load (updates in place). A load after a store belongs to the thread that makes it,
+ *     as in upstream Triton.
  *   a scalar atomic that releases waits for the program's stores, one that acquires is waited for.
  * Loops are walked first without placing anything, to learn what their end leaves for their head, then
  * for good: a barrier that the first turn alone would want may be spared by one for the later turns.
@@ -18,7 +20,7 @@
 #include "thread/facts.h"
 #include "thread/thread.h"
 
-enum { PEND_READ = 1, PEND_WRITE = 2, PEND_ATOMIC = 4 };
+enum { PEND_READ = 1, PEND_WRITE = 2, PEND_ATOMIC = 4, PEND_OWN_READ = 8 };
 enum { DEVICE = 1, THREADGROUP = 2 };
 enum { SEM_ACQUIRE = 2, SEM_RELEASE = 3, SEM_ACQ_REL = 4 };
 enum { MAX_TWICE = 5 }; /* deeper loops get a barrier at their head instead of a dry walk */
@@ -104,7 +106,7 @@ static bool set_covers(const pending *s, const pending *other) {
 
 typedef struct event { /* an access as the sets see it */
     u32 root, space;
-    u8 flag;           /* 0: conflicts with nothing (a device access of the thread's own) */
+    u8 flag;           /* 0: conflicts with nothing */
     const ir_value *pointer;
     bool device_store, releases, acquires;
 } event;
@@ -121,7 +123,7 @@ static event event_of(const placer *p, const ir_op *op) {
         return v;
     u16 depends = facts_depends(p->f, a.pointer);
     if (a.kind == ACCESS_READ && (depends & p->warp_bits) == p->warp_bits)
-        v.flag = 0;
+        v.flag = p->warp_bits ? PEND_OWN_READ : 0;
     v.device_store = a.kind == ACCESS_WRITE;
     if (a.kind == ACCESS_ATOMIC && !depends) {
         i64 sem = ir_attr_get_int(op, "sem", SEM_ACQ_REL);
@@ -145,8 +147,10 @@ static bool overlap(const placer *p, u32 a, u32 b) {
 }
 
 static u8 conflicting(const event *v, u32 root) {
+    if (v->flag == PEND_OWN_READ)
+        return 0;
     if (v->space == DEVICE)
-        return v->flag == PEND_READ ? PEND_WRITE | PEND_ATOMIC : PEND_READ;
+        return v->flag == PEND_READ ? PEND_WRITE | PEND_ATOMIC : PEND_READ | PEND_OWN_READ;
     if (v->flag == PEND_READ)
         return PEND_WRITE | PEND_ATOMIC;
     if (v->flag == PEND_ATOMIC)
@@ -160,9 +164,11 @@ static u32 conflict(const placer *p, const pending *s, const event *v, bool own)
     u32 need = 0;
     for (u32 i = 0; v->flag && i < s->touched.count; i++) {
         u32 root = s->touched.at[i];
-        if (!overlap(p, root, v->root) || !(s->flags[root] & conflicting(v, root)))
+        u8 met = s->flags[root] & conflicting(v, root);
+        if (!overlap(p, root, v->root) || !met)
             continue;
-        if (!(own && root == v->root && s->pointer[root] == v->pointer))
+        bool same = root == v->root && s->pointer[root] == v->pointer;
+        if (!(same && (own || met == PEND_OWN_READ)))
             need |= v->space;
     }
     if (v->releases && s->stores)

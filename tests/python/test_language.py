@@ -278,11 +278,12 @@ def transpose_in_place(X, N: tl.constexpr):
     tl.store(X + rows * N + columns, tl.load(X + columns * N + rows))
 
 
+@pytest.mark.parametrize("num_warps", [1, 4, 16])
 @pytest.mark.parametrize("n", [8, 32, 64])
-def test_one_simdgroup_loads_all_before_it_stores(n):
+def test_all_is_loaded_before_it_is_stored(n, num_warps):
     x = torch.randn(n, n)
     want = x.T.contiguous()
-    transpose_in_place[(1, )](x, n, num_warps=1)
+    transpose_in_place[(1, )](x, n, num_warps=num_warps)
     assert torch.equal(x, want)
 
 
