@@ -44,8 +44,8 @@ static inline vf fexp2_v(vf x) {
 static inline vf log_split(vf x, vf *e) {
     vu small = (vu)((vu)x < 0x00800000u);
     vf y = pick_f(small, s2f_v((vi)((vu)x & 0x007FFFFF)) * splat_f(0x1p-23f), x);
-    vi ex = ((vi)y - 0x3F3504F3) >> 23;
-    vf m = (vf)((vi)y - (ex << 23));
+    vi ex = (vi)((vu)y - 0x3F3504F3u) >> 23;
+    vf m = (vf)((vu)y - ((vu)ex << 23));
     *e = s2f_v(ex) + (vf)(small & as_u(-126.0f));
     return m - splat_f(1.0f);
 }
