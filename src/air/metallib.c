@@ -174,6 +174,13 @@ static tm_status read_func_tag(lib_reader *r, const tag *t, metallib_func *f, u6
     return 0;
 }
 
+static bool has_tag(const metallib_func *f, const char *name) {
+    for (u32 i = 0; i < f->n_tags; i++)
+        if (memcmp(f->tags[i], name, 4) == 0)
+            return true;
+    return false;
+}
+
 static tm_status read_function(lib_reader *r, cursor *list, metallib_func *f) {
     u64 start = list->at;
     u32 size = take_u32(list);
@@ -190,6 +197,8 @@ static tm_status read_function(lib_reader *r, cursor *list, metallib_func *f) {
     TRY(more);
     if (!f->name)
         return damaged(r, "a function has no name", start);
+    if (!has_tag(f, "OFFT"))
+        return damaged(r, "a function does not say where it lies", start);
     if (offsets[2] > r->bitcode_size || f->bitcode_len > r->bitcode_size - offsets[2])
         return damaged(r, "a function's bitcode lies outside its section", start);
     f->bitcode = r->data + r->bitcode_at + offsets[2];

@@ -124,6 +124,24 @@ static void both_styles_come_back_byte_for_byte(void **state) {
     }
 }
 
+/* Story: a second function without its place took the first one's bitcode, and another after rewriting. */
+static void a_function_without_a_place_is_refused(void **state) {
+    tm_ctx *ctx = ctx_new();
+    metallib lib = library(false);
+    text f = {0};
+    assert_int_equal(metallib_write(ctx, &lib, &f), 0);
+    u32 last = 0;
+    for (u32 i = 0; i + 4 <= f.len; i++)
+        if (memcmp(f.at + i, "OFFT", 4) == 0)
+            last = i;
+    assert_true(last > 0);
+    memcpy(f.at + last, "XFFT", 4);
+    assert_null(metallib_read(ctx, (u8 *)f.at, f.len));
+    assert_int_equal(diag_number(ctx->first->code), 4102);
+    text_free(&f);
+    ctx_free(ctx);
+}
+
 static void damage_is_refused(void **state) {
     tm_ctx *ctx = ctx_new();
     metallib lib = library(true);
@@ -158,6 +176,7 @@ int main(void) {
         cmocka_unit_test(each_macos_has_its_row),
         cmocka_unit_test(the_hash_is_sha256),
         cmocka_unit_test(both_styles_come_back_byte_for_byte),
+        cmocka_unit_test(a_function_without_a_place_is_refused),
         cmocka_unit_test(damage_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
