@@ -2,14 +2,12 @@
 """Every test runs on the virtual GPU, with a compile cache of its own run, so that nothing an earlier
 build compiled is used."""
 import os
-import sys
 import tempfile
 
 os.environ.setdefault("TRITON_BACKEND", "metal")
 if "TRITON_METAL_TEST_CACHE" not in os.environ:
     os.environ["TRITON_METAL_TEST_CACHE"] = tempfile.mkdtemp(prefix="triton-metal-test-")
 os.environ["TRITON_CACHE_DIR"] = os.environ["TRITON_METAL_TEST_CACHE"]
-sys.path.insert(0, os.path.dirname(__file__))
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
