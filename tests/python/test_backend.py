@@ -39,6 +39,9 @@ def test_stages_are_visible():
     assert "tensor<" not in kernel.asm["tmir"]
     assert "define void @double_kernel" in kernel.asm["ll"]
     assert kernel.asm["metallib"][:4] == b"MTLB"
+    assert triton_metal.load(kernel.asm["air"]).names() == ["double_kernel"]
+    with pytest.raises(KeyError):
+        kernel.asm["ptx"]
     library = triton_metal.load(kernel.asm["metallib"])
     assert library.names() == ["double_kernel"]
 

@@ -76,6 +76,24 @@ def _accept_arrays():
         jit.native_specialize_impl = _core.make_specializer(jit.native_specialize_impl)
 
 
+def _show_bitcode():
+    """kernel.asm["air"]: the wrapped bitcode inside of the metallib. Triton keeps every stage but the last
+    as text, so it is taken out when asked for, as upstream makes sass of a cubin."""
+    from triton.compiler.compiler import AsmDict
+    missing = AsmDict.__missing__
+    if missing.__module__ == __name__:
+        return
+
+    def find(self, key):
+        if key != "air" or "metallib" not in self:
+            return missing(self, key)
+        at, size = (int.from_bytes(self["metallib"][i:i + 8], "little") for i in (72, 80))  # the header's last section
+        self[key] = self["metallib"][at:at + size]
+        return self[key]
+
+    AsmDict.__missing__ = find
+
+
 class MetalDriver(DriverBase):
 
     def __init__(self):
@@ -86,6 +104,7 @@ class MetalDriver(DriverBase):
         self.get_current_stream = _core.current_stream
         self.target = GPUTarget(NAME, self.utils.target["name"], self.utils.target["simd_width"])
         _accept_arrays()
+        _show_bitcode()
         start_for_process()
         if bench_chip():
             from triton import testing
