@@ -138,6 +138,10 @@ ir_block *read_label(reader *r, bool define) {
     u32 len;
     read_space(r);
     const char *at = r->at;
+    if (!r->region) { /* a branch beside the functions */
+        read_expected(r, "a function around this branch");
+        return NULL;
+    }
     if (!read_char(r, '^') || !read_suffix_text(r, &name, &len)) {
         read_expected(r, "a block label");
         return NULL;
