@@ -131,33 +131,16 @@ void diag_format(text *out, const diag *d, const char *source) {
         text_printf(out, "  help: %s\n", diag_help(d->code));
 }
 
-static void json_string(text *out, const char *s) {
-    if (!s) {
-        text_puts(out, "null");
-        return;
-    }
-    text_putc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_printf(out, "\\%c", *s);
-        else if ((u8)*s < 32)
-            text_printf(out, "\\u%04x", (u8)*s);
-        else
-            text_putc(out, *s);
-    }
-    text_putc(out, '"');
-}
-
 void diag_format_json(text *out, const diag *d) {
     text_printf(out, "{\"code\": \"TM%04d\", \"level\": \"%s\", \"file\": ", diag_number(d->code),
                 level_name(d->level));
-    json_string(out, d->loc.file);
+    text_json(out, d->loc.file);
     text_printf(out, ", \"line\": %u, \"column\": %u, \"message\": ", d->loc.line, d->loc.column);
-    json_string(out, d->message);
+    text_json(out, d->message);
     text_puts(out, ", \"note\": ");
-    json_string(out, d->note);
+    text_json(out, d->note);
     text_puts(out, ", \"help\": ");
-    json_string(out, diag_help(d->code));
+    text_json(out, diag_help(d->code));
     text_puts(out, "}");
 }
 

@@ -84,3 +84,20 @@ void text_patch_u64le(text *t, size_t offset, u64 v) {
     text_patch_u32le(t, offset, (u32)v);
     text_patch_u32le(t, offset + 4, (u32)(v >> 32));
 }
+
+void text_json(text *t, const char *s) {
+    if (!s) {
+        text_puts(t, "null");
+        return;
+    }
+    text_putc(t, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            text_printf(t, "\\%c", *s);
+        else if ((u8)*s < 32)
+            text_printf(t, "\\u%04x", (u8)*s);
+        else
+            text_putc(t, *s);
+    }
+    text_putc(t, '"');
+}

@@ -15,6 +15,7 @@ void text_puts(text *t, const char *s);
 void text_putc(text *t, char c);
 void text_printf(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_int(text *t, i64 value);
+void text_json(text *t, const char *s); /* a JSON string; null for NULL */
 void text_u8(text *t, u8 v);
 void text_u16le(text *t, u16 v);
 void text_u32le(text *t, u32 v);

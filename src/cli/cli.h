@@ -46,7 +46,6 @@ tm_status file_write(cli *c, const char *path, const void *data, size_t len); /*
 tm_library *library_open(cli *c, const char *path);
 /* The function's index by name; with no name the only one. -1 with a diagnostic. */
 int library_pick(cli *c, tm_library *lib, const char *path, const char *name);
-void json_text(text *out, const char *s); /* quoted, or null */
 
 /* ---- npy.c: NumPy's file format, little endian and C order */
 typedef struct npy {

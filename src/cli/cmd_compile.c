@@ -76,9 +76,9 @@ static int write_result(cli *c, const compile_request *r, const char *input, tm_
         tm_artifact_info(a, &k);
         text out = {0};
         text_puts(&out, "{\"name\": ");
-        json_text(&out, k.name);
+        text_json(&out, k.name);
         text_puts(&out, ", \"output\": ");
-        json_text(&out, path);
+        text_json(&out, path);
         text_printf(&out, ", \"threads\": %u, \"threadgroup_bytes\": %u, \"pointers\": %u, \"scalar_bytes\": %u}\n",
                     k.threads, k.threadgroup_bytes, k.n_pointers, k.scalar_bytes);
         fputs(out.at, stdout);

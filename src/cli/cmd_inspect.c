@@ -17,13 +17,13 @@ static void progress(u32 done, u32 all) {
 /* ---- list ---------------------------------------------------------------------------------------- */
 static void list_arg_json(text *out, const tm_arg_info *a) {
     text_puts(out, "{\"kind\": ");
-    json_text(out, a->kind);
+    text_json(out, a->kind);
     text_puts(out, ", \"name\": ");
-    json_text(out, a->name);
+    text_json(out, a->name);
     text_puts(out, ", \"type\": ");
-    json_text(out, a->type_name);
+    text_json(out, a->type_name);
     text_puts(out, ", \"access\": ");
-    json_text(out, a->access);
+    text_json(out, a->access);
     text_printf(out, ", \"location\": %u, \"space\": %u, \"type_size\": %u}", a->location, a->space, a->type_size);
 }
 
@@ -53,7 +53,7 @@ static tm_status list_function(cli *c, tm_library *lib, u32 index, bool args, te
         return args ? list_args(c, lib, index, &f, out) : 0;
     }
     text_puts(out, index ? ",\n {\"name\": " : " {\"name\": ");
-    json_text(out, f.name);
+    text_json(out, f.name);
     text_printf(out, ", \"air\": \"%u.%u\", \"metal\": \"%u.%u\", \"constants\": %u, \"bitcode_bytes\": %llu, \"args\": [",
                 f.air_major, f.air_minor, f.lang_major, f.lang_minor, f.n_constants,
                 (unsigned long long)f.bitcode_len);

@@ -56,20 +56,3 @@ int library_pick(cli *c, tm_library *lib, const char *path, const char *name) {
     int index = tm_library_find(lib, name);
     return index >= 0 ? index : diag_at(c->ctx->ctx, NULL, TM5917, path, name);
 }
-
-void json_text(text *out, const char *s) {
-    if (!s) {
-        text_puts(out, "null");
-        return;
-    }
-    text_putc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_putc(out, '\\');
-        if ((u8)*s < 32)
-            text_printf(out, "\\u%04x", (u8)*s);
-        else
-            text_putc(out, *s);
-    }
-    text_putc(out, '"');
-}

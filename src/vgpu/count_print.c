@@ -8,31 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void json_string(text *out, const char *s) {
-    text_putc(out, '"');
-    for (; *s; s++) {
-        u8 c = (u8)*s;
-        if (c == '"' || c == '\\')
-            text_printf(out, "\\%c", c);
-        else if (c < 0x20)
-            text_printf(out, "\\u%04x", c);
-        else
-            text_putc(out, (char)c);
-    }
-    text_putc(out, '"');
-}
 static double expected_us(const model_estimate *e) { return sqrt(e->us[0] * e->us[1]); }
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 static void json_line(text *out, const count_line *l) {
     text_puts(out, "{\"file\": ");
     if (l->file)
-        json_string(out, l->file);
+        text_json(out, l->file);
     else
         text_puts(out, "null");
     text_printf(out, ", \"line\": %u, \"what\": ", l->line);
     if (l->what)
-        json_string(out, l->what);
+        text_json(out, l->what);
     else
         text_puts(out, "null");
     text_printf(out, ", \"instructions\": %llu, \"lane_instructions\": %llu, \"branches\": %llu, "
@@ -54,7 +41,7 @@ static void json_line(text *out, const count_line *l) {
 static void json_estimate(text *out, const model_estimate *e) {
     text_printf(out, "{\"chip\": \"%s\", \"family\": \"apple%u\", \"trust\": \"%c\", \"confidence\": ", e->chip->name,
                 e->family->family, e->chip->trust);
-    json_string(out, e->family->confidence);
+    text_json(out, e->family->confidence);
     text_printf(out, ", \"low_us\": %.6g, \"high_us\": %.6g, \"expected_us\": %.6g, \"bound\": \"%s\", "
                      "\"bound_high\": \"%s\", \"occupancy\": [%.6g, %.6g], \"threadgroups_per_core\": [%u, %u], "
                      "\"parts_us\": {",
@@ -70,7 +57,7 @@ static void print_json(text *out, const tm_counters *t, const model_chip *only) 
     count_total_all(t, total);
     count_class_all(t, runs, lanes);
     text_puts(out, "{\"kernel\": ");
-    json_string(out, t->k->name);
+    text_json(out, t->k->name);
     text_printf(out, ", \"grid\": [%u, %u, %u], \"group\": [%u, %u, %u], \"threadgroup_bytes\": %u, "
                      "\"banks\": {\"count\": %u, \"bytes\": %u, \"assumed\": true}, \"totals\": {",
                 t->grid[0], t->grid[1], t->grid[2], t->group[0], t->group[1], t->group[2], t->tg_bytes,
@@ -209,7 +196,7 @@ static void print_trace(text *out, const tm_counters *t, const model_chip *chip)
                     g, spans[g].slot % cores, spans[g].slot / cores, spans[g].begin / last * time,
                     (spans[g].end - spans[g].begin) / last * time, t->group_of[g].weight / 16, t->group_of[g].lines);
     text_puts(out, "], \"otherData\": {\"kernel\": ");
-    json_string(out, t->k->name);
+    text_json(out, t->k->name);
     text_printf(out, ", \"low_us\": %.6g, \"high_us\": %.6g, \"bound\": \"%s\"}}\n", e.us[0], e.us[1],
                 model_part_names[e.bound[0]]);
     free(heap);
