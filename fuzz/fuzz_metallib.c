@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A metallib of any kind is refused, or what is written of it reads back the same. */
-#include "air/metallib.h"
+#include "air/metallib/metallib.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

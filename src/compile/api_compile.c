@@ -3,7 +3,7 @@
  * outlive the caller's; diagnostics of a failure are copied to the caller's context. */
 #include "compile/context.h"
 #include "compile/pipeline.h"
-#include "air/emit.h"
+#include "air/emit/emit.h"
 #include "ir/text.h"
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public API: counters of launches and the performance model. */
 #include "compile/context.h"
-#include "vgpu/model.h"
+#include "vgpu/count/model.h"
 #include <math.h>
 
 TM_API tm_counters *tm_counters_new(tm_context *ctx, const tm_kernel *k) {

@@ -2,7 +2,7 @@
 /* Public API: libraries and running. A library keeps the file's bytes; a function's module is read
  * when it is asked about, and only the last one is kept, so that memory stays near one function. */
 #include "air/air.h"
-#include "air/metallib.h"
+#include "air/metallib/metallib.h"
 #include "compile/context.h"
 #include "vgpu/vgpu.h"
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * it. Passes change one IR in place; three stages end where users like to look. What follows the
  * passes turns thread IR into AIR, checks it, and packs it. */
 #include "compile/pipeline.h"
-#include "air/emit.h"
-#include "air/metallib.h"
+#include "air/emit/emit.h"
+#include "air/metallib/metallib.h"
 #include "compile/target.h"
 #include "ir/text.h"
 #include "lower/lower.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which build of exec.c runs: the best one the host has, or the one TRITON_METAL_ISA names. */
-#include "vgpu/exec_isa.h"
+#include "vgpu/exec/isa.h"
 #include "vgpu/vgpu.h"
 #include <stdlib.h>
 

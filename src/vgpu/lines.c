@@ -4,7 +4,7 @@
  *   one file name per line
  *   per run of instructions: COUNT, then FILE:LINE:COLUMN of the place and of each caller; "-" unknown
  * Instructions count from 0 in the order of the kernel's blocks. */
-#include "vgpu/check.h"
+#include "vgpu/check/check.h"
 #include <stdlib.h>
 
 typedef struct vrun { u32 first; const src_loc *loc; } vrun;

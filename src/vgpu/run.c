@@ -6,8 +6,8 @@
  * before it have started, and finish.
  * A simdgroup runs until it ends or waits at a barrier; kernels without barriers, and threadgroups of
  * one simdgroup, need one set of registers only. */
-#include "vgpu/count.h"
-#include "vgpu/check.h"
+#include "vgpu/count/count.h"
+#include "vgpu/check/check.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "air/air.h"
-#include "air/metallib.h"
+#include "air/metallib/metallib.h"
 #include "tools.h"
 #include <glob.h>
 

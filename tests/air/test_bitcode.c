@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "air/bitcode.h"
+#include "air/bitcode/bitcode.h"
 #include "sample.h"
 #include "tools.h"
 

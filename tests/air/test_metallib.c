@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "air/metallib.h"
+#include "air/metallib/metallib.h"
 
 static const u8 blob[32] = {1, 2, 3};
 

@@ -24,7 +24,7 @@ def tm_ir(tmp_path_factory):
     if os.environ.get("TM_IR"):
         return os.environ["TM_IR"]
     out = str(tmp_path_factory.mktemp("tm-ir") / "tm-ir")
-    sources = [f for room in ("base", "ir", "layout") for f in glob.glob(f"{ROOT}/src/{room}/*.c")]
+    sources = [f for room in ("base", "ir", "layout") for f in glob.glob(f"{ROOT}/src/{room}/**/*.c", recursive=True)]
     subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O1", f"-I{ROOT}/src",
                     f"-I{ROOT}/include", f"{ROOT}/tests/ir/tm_ir.c", *sources, "-lm", "-pthread", "-o", out], check=True)
     return out

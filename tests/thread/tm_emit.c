@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "air/emit.h"
+#include "air/emit/emit.h"
 #include "ir/text.h"
 #include "thread/thread.h"
 

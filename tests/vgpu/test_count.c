@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters against numbers worked out by hand. */
 #include "kit.h"
-#include "vgpu/model.h"
+#include "vgpu/count/model.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of the checks, and what was found in words: the place in memory as argument, element and byte,
+ * who did it, and for a race the other side. */
+#include "vgpu/check/check.h"
+#include <stddef.h>
+#include <stdio.h>
+
+/* In the order that docs/checks.md explains them. */
+static const struct { const char *name; size_t at; } names[] = {
+    {"bounds", offsetof(vgpu_checks, bounds)},     {"align", offsetof(vgpu_checks, align)},
+    {"races", offsetof(vgpu_checks, races)},       {"uninit", offsetof(vgpu_checks, uninit)},
+    {"barriers", offsetof(vgpu_checks, barriers)}, {"exits", offsetof(vgpu_checks, exits)},
+    {"lanes", offsetof(vgpu_checks, lanes)},       {"shifts", offsetof(vgpu_checks, shifts)},
+    {"divides", offsetof(vgpu_checks, divides)},   {"converts", offsetof(vgpu_checks, converts)},
+    {"progress", offsetof(vgpu_checks, progress)}, {"schedules", offsetof(vgpu_checks, schedules)},
+};
+bool vgpu_checks_parse(const char *list, vgpu_checks *out, const char **bad, int *bad_len) {
+    *out = list ? (vgpu_checks){0} : (vgpu_checks){.bounds = true, .barriers = true};
+    for (const char *p = list; p && *p;) {
+        size_t len = strcspn(p, ",");
+        bool found = len == 4 && memcmp(p, "none", 4) == 0, all = len == 3 && memcmp(p, "all", 3) == 0;
+        for (u32 i = 0; i < COUNT_OF(names); i++)
+            if (all || (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0))
+                found = *(bool *)((char *)out + names[i].at) = true;
+        if (!found) {
+            *bad = p;
+            *bad_len = (int)len;
+            return false;
+        }
+        p += len + (p[len] == ',');
+    }
+    return true;
+}
+bool vgpu_checks_guard(const vgpu_checks *c) {
+    return c->align || c->races || c->uninit || c->exits || c->lanes || c->shifts || c->divides || c->converts ||
+           c->progress;
+}
+
+static const vparam *param_of(const vgpu_kernel *k, u64 seg) {
+    for (u32 i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == VPARAM_BUFFER && k->params[i].seg == seg)
+            return &k->params[i];
+    return NULL;
+}
+static void put_place(char *out, size_t room, const vgpu_kernel *k, u64 address) {
+    u64 seg = address >> 48;
+    long long at = (long long)(VCHECK_OFFSET(address) - VGPU_BIAS);
+    const vparam *p = param_of(k, seg);
+    if (!p)
+        snprintf(out, room, "%s memory at byte %lld", seg == SEG_THREADGROUP ? "threadgroup" : "constant", at);
+    else if (p->elem_size > 1)
+        snprintf(out, room, "'%s' at element %lld (byte %lld)", p->name, at / p->elem_size, at);
+    else
+        snprintf(out, room, "'%s' at byte %lld", p->name, at);
+}
+static const char *act_name(u8 act) {
+    return act == ACT_LOAD ? "load" : act == ACT_STORE ? "store" : "atomic";
+}
+static void put_lanes(text *t, u32 lanes) {
+    const char *comma = "";
+    for (u32 l = 0, end; l < VGPU_LANES; l = end + 1) {
+        for (end = l; lanes >> l & 1 && end + 1 < VGPU_LANES && lanes >> (end + 1) & 1;)
+            end++;
+        if (!(lanes >> l & 1))
+            continue;
+        text_printf(t, end > l ? "%s%u-%u" : "%s%u", comma, l, end);
+        comma = ",";
+    }
+}
+static void put_group(text *t, const tm_launch_params *p, u64 g) {
+    u64 x = p->grid[0], y = p->grid[1];
+    text_printf(t, "threadgroup (%u, %u, %u)", (u32)(g % x), (u32)(g / x % y), (u32)(g / x / y));
+}
+static void put_loc(text *t, const src_loc *l) {
+    if (l && l->file)
+        text_printf(t, " at %s:%u", l->file, l->line);
+}
+static void report_other(tm_ctx *ctx, const vcheck *v, const vrecord *r, const tm_launch_params *p) {
+    text t = {0};
+    text_printf(&t, "the other side: %s by ", act_name(r->other.act));
+    put_group(&t, p, r->other.group);
+    if (r->other.simd == 63)
+        text_puts(&t, ", several simdgroups");
+    else
+        text_printf(&t, ", simdgroup %u", r->other.simd);
+    u32 sites = v->k->n_sites;
+    put_loc(&t, r->other.site < sites ? vgpu_loc(v->k, r->other.site) : NULL);
+    diag_note(ctx, "%s", t.at);
+    text_free(&t);
+}
+static void report_one(tm_ctx *ctx, const vcheck *v, const vrecord *r, const tm_launch_params *p) {
+    const src_loc *loc = vgpu_loc(v->k, r->site);
+    const char *name = v->k->name;
+    char place[160], value[48];
+    put_place(place, sizeof place, v->k, r->address);
+    snprintf(value, sizeof value, r->act ? "%lld" : "%llu", (long long)r->value);
+    switch ((enum vrecord_kind)r->kind) {
+    case FOUND_MISALIGNED: diag_at(ctx, loc, TM3106, name, act_name(r->act), r->size, place, r->align); break;
+    case FOUND_UNWRITTEN: diag_at(ctx, loc, TM3107, name, act_name(r->act), place); break;
+    case FOUND_RACE: diag_at(ctx, loc, TM3301, name, place, act_name(r->act), act_name(r->other.act)); break;
+    case FOUND_LANES: diag_at(ctx, loc, TM3302, name, place); break;
+    case FOUND_MATRIX_LANES: diag_at(ctx, loc, TM3204, name); break;
+    case FOUND_BARRIER_ENDED: diag_at(ctx, loc, TM3205, name); break;
+    case FOUND_SHUFFLE: diag_at(ctx, loc, TM3206, name, (u32)r->value); break;
+    case FOUND_SHIFT: diag_at(ctx, loc, TM3403, name, (unsigned long long)r->value, r->size); break;
+    case FOUND_DIVIDE: diag_at(ctx, loc, TM3404, name); break;
+    case FOUND_OVERFLOW: diag_at(ctx, loc, TM3405, name, r->size); break;
+    case FOUND_CONVERT: {
+        float f;
+        u32 bits = (u32)r->value;
+        memcpy(&f, &bits, 4);
+        diag_at(ctx, loc, TM3406, name, (double)f, r->act ? "i" : "u", r->size);
+        break;
+    }
+    }
+    text t = {0};
+    put_group(&t, p, r->group);
+    text_printf(&t, ", simdgroup %u, lanes ", r->simd);
+    put_lanes(&t, r->lanes);
+    if (r->count > 1)
+        text_printf(&t, "; here %u times in all", r->count);
+    diag_note(ctx, "%s", t.at);
+    text_free(&t);
+    if (r->kind == FOUND_RACE)
+        report_other(ctx, v, r, p);
+}
+tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p) {
+    for (u32 i = 0; i < v->n_records; i++)
+        report_one(ctx, v, &v->records[i], p);
+    if (v->n_dropped)
+        diag_note(ctx, "%u more reports of other places are left out", v->n_dropped);
+    return v->n_records ? -1 : 0;
+}
