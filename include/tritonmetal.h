@@ -87,6 +87,9 @@ TM_API int tm_target_get(const char *name, tm_target_info *out); /* -1 when unkn
 typedef struct tm_library tm_library;
 /* Copies `data`. Accepts a metallib, or bare or wrapped AIR bitcode (a library of one). */
 TM_API tm_library *tm_library_load(tm_context *ctx, const void *data, size_t len);
+/* The same from a file, which is mapped, so that memory stays near that of one function. The file must
+ * not change while it is open. */
+TM_API tm_library *tm_library_open(tm_context *ctx, const char *path);
 TM_API void tm_library_free(tm_library *lib);
 TM_API uint32_t tm_library_count(const tm_library *lib);
 TM_API const char *tm_library_name(const tm_library *lib, uint32_t index);

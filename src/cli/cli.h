@@ -47,6 +47,17 @@ tm_library *library_open(cli *c, const char *path);
 /* The function's index by name; with no name the only one. -1 with a diagnostic. */
 int library_pick(cli *c, tm_library *lib, const char *path, const char *name);
 
+/* ---- progress.c */
+typedef struct progress {
+    bool on, drawn;
+    u32 all, done;
+    double start, next;      /* next: when the bar is drawn again */
+} progress;
+double cli_seconds(void);    /* of a clock that only goes forward */
+progress progress_begin(u32 all, bool prints); /* prints: one result after the other on stdout */
+void progress_step(progress *p);               /* one more is done */
+void progress_hide(progress *p);               /* before anything else is printed, and at the end */
+
 /* ---- npy.c: NumPy's file format, little endian and C order */
 typedef struct npy {
     char *file;              /* malloc'ed; header and data */

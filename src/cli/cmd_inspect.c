@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* list, dis, verify: what is in a metallib. Libraries may hold thousands of functions, which are read
- * one at a time; on a terminal a counter on stderr tells how far it is. */
+ * one at a time; on a terminal a bar tells how far it is. */
 #include "cli/cli.h"
 #include <stdio.h>
-#include <unistd.h>
-
-static void progress(u32 done, u32 all) {
-    if (all < 100 || !isatty(2))
-        return;
-    if (done == all)
-        fputs("\r\x1b[K", stderr);
-    else if (done % 32 == 0)
-        fprintf(stderr, "\r%u of %u functions", done, all);
-}
 
 /* ---- list ---------------------------------------------------------------------------------------- */
 static void list_arg_json(text *out, const tm_arg_info *a) {
@@ -70,18 +60,20 @@ static int list_library(cli *c, const char *path, bool args) {
     text out = {0};
     fputs(c->json ? "[\n" : "", stdout);
     u32 n = tm_library_count(lib);
+    progress bar = progress_begin(n, true);
     for (u32 i = 0; i < n; i++) {
-        progress(i, n);
         out.len = 0;
         text_puts(&out, "");
         if (list_function(c, lib, i, args, &out) != 0) {
+            progress_hide(&bar);
             cli_report(c, tm_library_name(lib, i));
             status = 1;
         } else {
             fputs(out.at, stdout);
         }
+        progress_step(&bar);
     }
-    progress(n, n);
+    progress_hide(&bar);
     fputs(c->json ? "\n]\n" : "", stdout);
     text_free(&out);
     tm_library_free(lib);
@@ -127,7 +119,8 @@ static int verify_function(cli *c, tm_library *lib, u32 index) {
 }
 
 /* Applies the action to the named function, or to all; counts the failures. -1 when none was found. */
-static int for_functions(cli *c, const char *path, const char *name, function_action *action, u32 *done) {
+static int for_functions(cli *c, const char *path, const char *name, function_action *action, bool prints,
+                         u32 *done) {
     tm_library *lib = library_open(c, path);
     int first = lib && name ? library_pick(c, lib, path, name) : 0;
     if (!lib || first < 0) {
@@ -136,14 +129,16 @@ static int for_functions(cli *c, const char *path, const char *name, function_ac
     }
     u32 end = name ? (u32)first + 1 : tm_library_count(lib);
     int failures = 0;
+    progress bar = progress_begin(end - (u32)first, prints);
     for (u32 i = (u32)first; i < end; i++) {
-        progress(i, end);
         if (action(c, lib, i) != 0) {
+            progress_hide(&bar);
             cli_report(c, tm_library_name(lib, i));
             failures++;
         }
+        progress_step(&bar);
     }
-    progress(end, end);
+    progress_hide(&bar);
     *done = end - (u32)first;
     tm_library_free(lib);
     return failures;
@@ -161,7 +156,7 @@ static int run_dis(cli *c, const command *self, int argc, char **argv) {
     if (parsed == 0 && n == 0)
         parsed = diag_at(c->ctx->ctx, NULL, TM5914, "dis", "FILE");
     if (parsed == 0)
-        parsed = for_functions(c, words[0], words[1], bytecode ? print_bytecode : print_function, &done);
+        parsed = for_functions(c, words[0], words[1], bytecode ? print_bytecode : print_function, true, &done);
     return parsed < 0 ? cli_fail(c) : parsed != 0;
 }
 
@@ -174,7 +169,7 @@ static int run_verify(cli *c, const command *self, int argc, char **argv) {
     if (parsed == 0 && n == 0)
         parsed = diag_at(c->ctx->ctx, NULL, TM5914, "verify", "FILE");
     if (parsed == 0)
-        parsed = for_functions(c, words[0], words[1], verify_function, &done);
+        parsed = for_functions(c, words[0], words[1], verify_function, false, &done);
     if (parsed < 0)
         return cli_fail(c);
     if (c->json)

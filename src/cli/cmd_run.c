@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MAX_ARGS = 64 };
 
@@ -164,12 +163,6 @@ static tm_status save_out(run_state *s, const char *spec) {
     return diag_at(s->c->ctx->ctx, NULL, TM5923, name);
 }
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static tm_status prepare(run_state *s, run_request *r) {
     s->lib = library_open(s->c, r->path);
     int index = s->lib ? library_pick(s->c, s->lib, r->path, r->name) : -1;
@@ -214,9 +207,9 @@ static tm_status execute(run_state *s, run_request *r) {
     tm_launch_params p = {.args = s->args, .n_args = s->n, .threads = r->threads, .counters = counters};
     memcpy(p.grid, r->grid, sizeof p.grid);
     memcpy(p.group, r->group, sizeof p.group);
-    double start = seconds();
+    double start = cli_seconds();
     tm_status status = count && !counters ? -1 : tm_launch(s->c->ctx, k, &p);
-    double taken = seconds() - start;
+    double taken = cli_seconds() - start;
     if (count && status == 0)
         status = show_counters(s, r, counters);
     tm_counters_free(counters);

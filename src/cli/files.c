@@ -40,6 +40,8 @@ tm_status file_write(cli *c, const char *path, const void *data, size_t len) {
 }
 
 tm_library *library_open(cli *c, const char *path) {
+    if (strcmp(path, "-") != 0)
+        return tm_library_open(c->ctx, path);
     size_t len;
     char *data = file_read(c, path, &len);
     tm_library *lib = data ? tm_library_load(c->ctx, data, len) : NULL;

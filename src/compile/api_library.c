@@ -1,51 +1,102 @@
 /* SPDX-License-Identifier: MIT */
-/* Public API: libraries and running. A library keeps the file's bytes; a function's module is read
- * when it is asked about, and only the last one is kept, so that memory stays near one function. */
+/* Public API: libraries and running. A library keeps the file's bytes, or maps the file; a function's
+ * module is read when it is asked about, and only the last one is kept. Of a mapped file the pages of
+ * functions that were asked about before are given back, so that memory stays near one function. */
 #include "air/air.h"
 #include "air/metallib/metallib.h"
 #include "compile/context.h"
 #include "vgpu/vgpu.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct tm_library {
     tm_ctx *ctx;        /* owns what metallib_read made */
     u8 *data;
     size_t len;
+    bool mapped;        /* data is a file, else memory of our own */
     metallib *lib;      /* NULL for bare bitcode */
     air_module *module; /* of function `index`; NULL before the first question */
     air_kernel kernel;
     uint32_t index;
 };
 
-TM_API tm_library *tm_library_load(tm_context *ctx, const void *data, size_t len) {
-    tm_library *lib = calloc(1, sizeof *lib);
-    if (!lib || !(lib->ctx = ctx_new()) || !(lib->data = malloc(len ? len : 1))) {
-        tm_library_free(lib);
-        diag_at(ctx->ctx, NULL, TM9002, "tm_library_load");
+/* The system reads the pages of a mapped file again when they are asked for. */
+static void give_back_pages(const tm_library *lib) {
+    if (lib->mapped)
+        madvise(lib->data, lib->len, MADV_DONTNEED);
+}
+
+static void release(u8 *data, size_t len, bool mapped) {
+    if (mapped)
+        munmap(data, len ? len : 1);
+    else
+        free(data);
+}
+
+/* Owns data from now on. */
+static tm_library *library_new(tm_context *ctx, u8 *data, size_t len, bool mapped) {
+    tm_library *lib = data ? calloc(1, sizeof *lib) : NULL;
+    tm_ctx *own = ctx_new();
+    if (!lib || !own) {
+        release(data, len, mapped);
+        ctx_free(own);
+        free(lib);
+        diag_at(ctx->ctx, NULL, TM9002, "a library");
         return NULL;
     }
-    if (len)
-        memcpy(lib->data, data, len);
-    lib->len = len;
+    *lib = (tm_library){.ctx = own, .data = data, .len = len, .mapped = mapped};
     bool container = len >= 4 && memcmp(data, "MTLB", 4) == 0;
     if (container)
-        lib->lib = metallib_read(lib->ctx, lib->data, len);
+        lib->lib = metallib_read(lib->ctx, data, len);
     bool ok = container ? lib->lib != NULL : tm_library_name(lib, 0) != NULL;
     diags_copy(ctx->ctx, lib->ctx);
     if (!ok) {
         tm_library_free(lib);
         return NULL;
     }
+    give_back_pages(lib);
     return lib;
+}
+
+TM_API tm_library *tm_library_load(tm_context *ctx, const void *data, size_t len) {
+    u8 *copy = malloc(len ? len : 1);
+    if (copy && len)
+        memcpy(copy, data, len);
+    return library_new(ctx, copy, len, false);
+}
+
+TM_API tm_library *tm_library_open(tm_context *ctx, const char *path) {
+    struct stat info = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &info) == 0)
+        at = mmap(NULL, info.st_size ? (size_t)info.st_size : 1, PROT_READ, MAP_PRIVATE, fd, 0);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (at != MAP_FAILED)
+        return library_new(ctx, at, (size_t)info.st_size, true);
+    diag_at(ctx->ctx, NULL, TM5910, path, strerror(error));
+    return NULL;
+}
+
+static void close_module(tm_library *lib) {
+    if (lib->module)
+        air_module_free(lib->module);
+    lib->module = NULL;
+    give_back_pages(lib);
 }
 
 TM_API void tm_library_free(tm_library *lib) {
     if (!lib)
         return;
-    if (lib->module)
-        air_module_free(lib->module);
+    close_module(lib);
     ctx_free(lib->ctx);
-    free(lib->data);
+    release(lib->data, lib->len, lib->mapped);
     free(lib);
 }
 
@@ -59,8 +110,7 @@ static air_module *open_module(tm_ctx *ctx, tm_library *lib, uint32_t index) {
         lib->module->ctx = ctx;
         return lib->module;
     }
-    if (lib->module)
-        air_module_free(lib->module);
+    close_module(lib);
     lib->index = index;
     lib->module = lib->lib ? air_read_bitcode(ctx, lib->lib->funcs[index].bitcode,
                                               lib->lib->funcs[index].bitcode_len)

@@ -2,6 +2,8 @@
 """The command line tool, as a process."""
 import json
 import os
+import pathlib
+import pty
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import triton
+import triton.language as tl
 
 from kernels.elementwise import add_kernel
 
@@ -128,3 +131,63 @@ def test_run_counts(add, tmp_path):
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert sum(e["ph"] == "X" for e in events) == 2
     assert "TM5905" in tool(*words, "--chip", "z80", status=1).stderr
+
+
+@triton.jit
+def last_one_wins(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0)))
+
+
+@triton.jit
+def each_its_own(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + tl.program_id(0), tl.sum(tl.load(x + at, mask=at < n, other=0.0)))
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    """A folder with last_one_wins.metallib, in which programs race, and its twin each_its_own.metallib."""
+    folder = tmp_path_factory.mktemp("sums")
+    for kernel in (last_one_wins, each_its_own):
+        compiled = kernel.warmup(torch.float32, torch.float32, 500, BLOCK=128, grid=(1, ), num_warps=4)
+        (folder / f"{kernel.__name__}.metallib").write_bytes(compiled.asm["metallib"])
+    np.save(folder / "x.npy", np.arange(500, dtype=np.float32))
+    return folder
+
+
+def run_sums(folder, name, checks, status=0):
+    return tool("run", folder / f"{name}.metallib", "--grid", 4, "--group", 128, "--arg", f"0={folder}/x.npy", "--arg",
+                "1=float32[4]", "--arg", "2=int32:500", *(["--check", checks] if checks else []), status=status)
+
+
+@pytest.mark.parametrize("checks, finds", [("all", True), ("races", True), ("bounds,races", True), ("schedules", True),
+                                           (None, False), ("none", False), ("bounds,barriers,uninit", False)])
+def test_run_checks(sums, checks, finds):
+    found = run_sums(sums, "last_one_wins", checks, status=int(finds)).stderr
+    assert ("TM3301" in found or "TM3501" in found) == finds
+    assert run_sums(sums, "each_its_own", checks).stderr == ""
+
+
+def test_run_checks_are_named(sums):
+    assert "TM5903" in run_sums(sums, "each_its_own", "rases", status=1).stderr
+
+
+def test_a_bar_on_a_terminal():
+    """Of a library that takes a while; nothing of it where stderr is no terminal."""
+    library = pathlib.Path(os.environ.get("TM_TEST_DATA", "")) / "mlx-15.metallib"
+    if not library.exists():
+        pytest.skip("no mlx-15.metallib in TM_TEST_DATA")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([TOOL, "verify", library], stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while block := os.read(ours, 4096):
+                shown += block
+        except OSError:  # the other end is closed
+            pass
+        assert process.stdout.read() == b"17251 functions verified, 0 failed\n"
+    os.close(ours)
+    assert b" of 17251 functions, " in shown and b"/s, " in shown and shown.endswith(b"\r\x1b[K")
+    assert tool("verify", library).stderr == ""
