@@ -13,6 +13,8 @@ vcheck *vcheck_new(const vgpu_kernel *k) {
     if (v) {
         v->k = k;
         v->granule = k->granule;
+        v->races = k->checks.races;
+        v->uninit = k->checks.uninit;
     }
     return v;
 }
@@ -35,8 +37,8 @@ void vcheck_group(vcheck *v, u64 group) {
     shadow_group(v);
 }
 void vcheck_round(vcheck *v) {
-    v->epoch += v->epoch < 4095;
-    v->tg_epoch++;
+    v->epoch += v->epoch < LAST_EPOCH;
+    shadow_epoch(v);
 }
 
 /* One record per kind and site; later ones are counted. NULL: nothing more to fill. */
@@ -70,29 +72,37 @@ u64 vcheck_value(const vctx *c, const vins *g, u32 element, u32 lane) {
     return kind == VMEM_B ? (u8)w : kind == VMEM_H ? (u16)w : kind == VMEM_F ? f2h_s(as_f(w))
            : kind == VMEM_G ? as_u(rbf_s(as_f(w))) >> 16 : w;
 }
-/* Does the store write what is there already? The bytes lie `offset` behind the span's start. */
-bool vcheck_same(const vspan *s, const u8 *at, u64 offset, u32 size) {
+/* Does the store write, at [address, address + size), what is there already? */
+bool vcheck_same(const vcheck *v, const vspan *s, u64 address, u32 size) {
     if (!s->g || s->act != ACT_STORE || s->g->op < VOP_ld_b_s || s->g->op > VOP_stl_d_p)
         return false;
     u32 bytes = kind_bytes[(u32)(s->g->op - VOP_ld_b_s) / 10];
-    u32 lane = s->lane + (u32)(offset / s->per_lane), element = (u32)(offset % s->per_lane) / bytes;
-    u64 v = vcheck_value(s->c, s->g, element, lane);
-    return memcmp((const u8 *)&v + offset % bytes, at, MIN(size, bytes)) == 0;
+    u64 start = s->address;
+    u32 lane = s->lane;
+    for (u32 l = 0; s->lane_address && l < VGPU_LANES; l++) /* any lane that stores there */
+        if (s->lanes >> l & 1 && address + size > s->lane_address[l] && address < s->lane_address[l] + s->per_lane)
+            start = s->lane_address[l], lane = l;
+    u64 offset = address > start ? address - start : 0;
+    if (!s->lane_address)
+        lane += (u32)(offset / s->per_lane);
+    u32 element = (u32)(offset % s->per_lane) / bytes;
+    u64 value = vcheck_value(s->c, s->g, element, lane);
+    return memcmp((const u8 *)&value + offset % bytes, vcheck_host(v, start + offset), MIN(size, bytes)) == 0;
 }
-static void touch(vcheck *v, const vspan *s) {
-    u64 n = s->address >> 48;
-    const vseg *seg = &v->segs[n];
-    u64 at = VCHECK_OFFSET(s->address) - seg->lo;
-    if (at > seg->size || seg->size - at < s->size)
-        return; /* the bounds check speaks of it */
-    if (n == SEG_THREADGROUP)
-        shadow_threadgroup(v, s);
-    else
-        shadow_device(v, s);
+/* Is [low, high + size) in bounds of its segment? If not, the bounds check speaks of it. */
+static bool inside(const vcheck *v, u64 low, u64 high, u64 size) {
+    const vseg *seg = &v->segs[low >> 48];
+    u64 from = VCHECK_OFFSET(low) - seg->lo, to = VCHECK_OFFSET(high) - seg->lo;
+    return low >> 48 == high >> 48 && from <= to && to <= seg->size && seg->size - to >= size;
+}
+static void touch(vcheck *v, vspan *s) {
+    u64 last = s->address + (u64)s->stride * (s->rows - 1);
+    if (inside(v, MIN(s->address, last), MAX(s->address, last), s->size))
+        shadow_rows(v, s);
 }
 static bool cares(const vcheck *v, u64 seg) {
     if (seg == SEG_THREADGROUP)
-        return v->tg != NULL;
+        return v->tg.n_blocks != 0;
     return seg >= SEG_ARG0 && seg < v->k->n_segs && (v->tracked[seg] || v->written[seg]);
 }
 static void check_alignment(vcheck *v, vctx *c, const vins *ip, const u64 *addr, u32 mask, u32 size, u8 act) {
@@ -147,10 +157,12 @@ static void check_lanes(vcheck *v, vctx *c, const vins *ip, const u64 *addr, u32
         who[h] = (u8)(l + 1);
     }
 }
+/* Where the lanes of an access go: all to one address, side by side, or each somewhere. */
+enum vform { FORM_ONE, FORM_ROW, FORM_LANES };
 typedef struct vaccess {
-    u64 addr[VGPU_LANES];
-    u32 size, n, mask; /* bytes per lane, elements per lane */
-    bool row, shared, one; /* one: the first address stands for all */
+    u64 addr[VGPU_LANES]; /* of ONE and ROW, the first until `spread` */
+    u32 size, n, mask;    /* bytes per lane, elements per lane */
+    enum vform form;
     u8 act;
 } vaccess;
 /* Form a: do the lanes' offsets make one row of memory? */
@@ -164,27 +176,20 @@ static bool is_row(const vctx *c, const vins *g, u32 size) {
         same &= (vu)(((const vu *)off)[i] == want);
     return bits_w(same) == (u32)((1ull << NW) - 1);
 }
-/* Of a row, lazily, the first address only. */
-static void find_addresses(const vctx *c, const vins *g, vaccess *a, bool lazy) {
+static void spread(vaccess *a) {
+    u64 step = a->form == FORM_ROW ? a->size : 0;
+    for (u32 l = 0; l < VGPU_LANES && a->form != FORM_LANES; l++)
+        a->addr[l] = a->addr[0] + l * step;
+}
+static void find_addresses(const vctx *c, const vins *g, vaccess *a) {
     u32 group = (u32)(g->op - VOP_ld_b_s) % 10;
+    u64 imm = (u64)(i64)g->imm, differ = 0;
     a->n = g->c > 1 ? g->c : 1;
     a->size = kind_bytes[(u32)(g->op - VOP_ld_b_s) / 10] * a->n;
     a->act = group >= 3 ? ACT_STORE : ACT_LOAD;
-    a->shared = group % 3 == 0;
-    u64 imm = (u64)(i64)g->imm;
-    if (a->shared && lazy && (a->act == ACT_LOAD || !(a->mask & (a->mask - 1)))) {
-        a->addr[0] = a->addr[__builtin_ctz(a->mask)] = c->scalar[g->a] + imm;
-        a->one = true;
-        return;
-    }
-    if (group % 3 == 1 && a->mask == ~0u && is_row(c, g, a->size)) {
-        u64 off = *(const u32 *)wide_of(c, g->b);
-        a->addr[0] = c->scalar[g->a] + imm + ((g->x >> 15 ? off : (u64)(i64)(i32)off) << (g->x & 63));
-        a->row = true;
-        if (lazy)
-            return;
-        for (u32 l = 1; l < VGPU_LANES; l++)
-            a->addr[l] = a->addr[0] + (u64)l * a->size;
+    a->form = group % 3 == 0 ? FORM_ONE : FORM_LANES;
+    if (a->form == FORM_ONE) {
+        a->addr[0] = c->scalar[g->a] + imm;
         return;
     }
     if (group % 3 == 2) {
@@ -195,86 +200,115 @@ static void find_addresses(const vctx *c, const vins *g, vaccess *a, bool lazy) 
         u64 base = c->scalar[g->a] + imm;
         const u32 *off = (const u32 *)wide_of(c, g->b);
         u32 shift = g->x & 63;
-        if (a->shared)
-            for (u32 l = 0; l < VGPU_LANES; l++)
-                a->addr[l] = base;
-        else if (g->x >> 15)
-            for (u32 l = 0; l < VGPU_LANES; l++)
-                a->addr[l] = base + ((u64)off[l] << shift);
-        else
-            for (u32 l = 0; l < VGPU_LANES; l++)
-                a->addr[l] = base + ((u64)(i64)(i32)off[l] << shift);
+        if (a->mask == ~0u && is_row(c, g, a->size)) {
+            a->addr[0] = base + ((g->x >> 15 ? off[0] : (u64)(i64)(i32)off[0]) << shift);
+            a->form = FORM_ROW;
+            return;
+        }
+        for (u32 l = 0; l < VGPU_LANES; l++)
+            a->addr[l] = base + ((g->x >> 15 ? off[l] : (u64)(i64)(i32)off[l]) << shift);
     }
-    u64 differ = 0;
     for (u32 l = 0; l < VGPU_LANES; l++)
         differ |= a->addr[l] ^ (a->addr[0] + (u64)l * a->size);
-    a->row = a->mask == ~0u && !differ;
+    if (a->mask == ~0u && !differ)
+        a->form = FORM_ROW;
 }
-/* The place is known without looking at lanes, nothing writes there, and it is aligned. */
+/* Lane pointers into one segment that nothing watches, all aligned. */
+static bool plain_pointers(const vcheck *v, const vctx *c, const vins *g, u64 all) {
+    const u64 *p = (const u64 *)wide_of(c, g->a);
+    u64 differ = 0, low = 0, n = p[0] >> 48;
+    for (u32 l = 0; l < VGPU_LANES; l++) {
+        differ |= p[l] ^ p[0];
+        low |= p[l];
+    }
+    if (differ >> 48 || n >= v->k->n_segs || cares(v, n))
+        return false;
+    return !((low | (u64)(i64)g->imm | (uintptr_t)v->segs[n].host) & all);
+}
+/* The place is known without looking at lanes one by one, nothing watches it, and it is aligned. */
 static bool is_plain(const vcheck *v, const vctx *c, const vins *ip) {
     const vins *g = guarded(ip);
-    u32 group = (u32)(g->op - VOP_ld_b_s) % 10, align = ip->a;
-    if (group % 3 == 2 || v->watching)
+    u32 group = (u32)(g->op - VOP_ld_b_s) % 10, align = v->k->checks.align ? ip->a : 0;
+    u64 all = (1ull << align) - 1;
+    if (v->watching)
         return false;
+    if (group % 3 == 2)
+        return plain_pointers(v, c, g, all);
     u64 base = c->scalar[g->a] + (u64)(i64)g->imm, n = base >> 48;
-    if (n >= v->k->n_segs || cares(v, n))
+    if (n >= v->k->n_segs || cares(v, n) || (group % 3 == 1 && (g->x & 63u) < align))
         return false;
-    bool lanes_aligned = group % 3 == 0 || (g->x & 63u) >= align;
-    u64 host = (uintptr_t)v->segs[n].host + VCHECK_OFFSET(base);
-    return !v->k->checks.align || (lanes_aligned && !(host & ((1ull << align) - 1)));
+    return !(((uintptr_t)v->segs[n].host + VCHECK_OFFSET(base)) & all);
+}
+/* Lanes that are no row. True when two of them may name the same place. */
+static bool guard_lanes(vcheck *v, vspan *s, const vaccess *a) {
+    u64 low = ~0ull, high = 0;
+    for (u32 l = 0; l < VGPU_LANES; l++) {
+        bool on = a->mask >> l & 1;
+        low = MIN(low, on ? a->addr[l] : low);
+        high = MAX(high, on ? a->addr[l] : high);
+    }
+    if (low >> 48 == high >> 48 && (low >> 48 >= v->k->n_segs || !cares(v, low >> 48)))
+        return false;
+    if (low >> 48 == high >> 48 && inside(v, low, high, a->size)) {
+        s->lane_address = a->addr;
+        return shadow_lanes(v, s, a->addr);
+    }
+    s->size = a->size;
+    for (u32 l = 0; l < VGPU_LANES; l++)
+        if (a->mask >> l & 1 && a->addr[l] >> 48 < v->k->n_segs && cares(v, a->addr[l] >> 48)) {
+            s->lane = l;
+            s->lanes = 1u << l;
+            s->address = a->addr[l];
+            touch(v, s);
+        }
+    return true;
+}
+/* Is the place that a form of addresses begins at aligned, and with it all? */
+static bool is_aligned(const vcheck *v, const vaccess *a, u32 align) {
+    u64 n = a->addr[0] >> 48, all = (1ull << align) - 1;
+    return a->form != FORM_LANES && n < v->k->n_segs &&
+           !(((a->form == FORM_ROW ? a->size : 0) | (uintptr_t)v->segs[n].host | a->addr[0]) & all);
 }
 static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     const vins *g = guarded(ip);
-    u32 site = v->k->sites[ip - v->k->code];
-    vaccess a = {.mask = mask};
-    bool atomic = g->op == VOP_atom_w || g->op == VOP_atom_d, align = v->k->checks.align;
+    bool atomic = g->op == VOP_atom_w || g->op == VOP_atom_d;
+    if (!atomic && is_plain(v, c, ip))
+        return;
+    vaccess a; /* its addresses are not cleared */
+    a.mask = mask;
     if (atomic) {
         memcpy(a.addr, wide_of(c, g->a), sizeof a.addr);
         a.size = g->op == VOP_atom_d ? 8 : 4;
         a.n = 1;
         a.act = ACT_ATOMIC;
+        a.form = FORM_LANES;
     } else {
-        if (is_plain(v, c, ip))
-            return;
-        u64 all = (1ull << ip->a) - 1;
-        find_addresses(c, g, &a, true);
-        u64 n = a.addr[0] >> 48;
-        bool aligned = (a.row || a.one) && n < v->k->n_segs && !(((a.row ? a.size : 0) | (uintptr_t)v->segs[n].host | a.addr[0]) & all);
-        align &= !aligned;
-        if ((a.row || a.one) && (align || v->watching))
-            find_addresses(c, g, &a, false);
+        find_addresses(c, g, &a);
     }
+    bool align = v->k->checks.align && !is_aligned(v, &a, ip->a);
+    bool several = a.form == FORM_ONE && a.act == ACT_STORE && mask & (mask - 1);
+    if (align || v->watching || several)
+        spread(&a);
     if (align)
         check_alignment(v, c, ip, a.addr, mask, a.size, a.act);
     if (v->watching && a.act != ACT_LOAD)
         spin_note(v, c, g, a.addr, mask);
-    if (atomic && v->k->checks.races)
-        shadow_message(v, c, a.addr, mask);
-    vspan s = {.c = c, .g = g, .site = site, .lanes = mask, .per_lane = a.size, .act = a.act};
-    if (a.row || a.one || (a.shared && a.act == ACT_LOAD)) {
-        s.address = a.addr[0];
-        s.size = a.row ? (u64)a.size * VGPU_LANES : a.size;
-        s.lane = a.row ? 0 : (u32)__builtin_ctz(mask);
-        if (cares(v, s.address >> 48))
+    if (atomic && v->races)
+        message_pass(v, c, a.addr, mask);
+    vspan s = {.c = c, .g = g, .site = v->k->sites[ip - v->k->code], .lanes = mask, .per_lane = a.size, .rows = 1,
+               .act = a.act, .address = a.addr[0], .size = a.size};
+    if (a.form == FORM_LANES) {
+        several = guard_lanes(v, &s, &a) && a.act == ACT_STORE;
+    } else {
+        s.size = a.form == FORM_ROW ? (u64)a.size * VGPU_LANES : a.size;
+        s.lane = a.form == FORM_ROW ? 0 : (u32)__builtin_ctz(mask);
+        if (a.addr[0] >> 48 < v->k->n_segs && cares(v, a.addr[0] >> 48))
             touch(v, &s);
-        return;
+        else
+            several = false;
     }
-    u64 differ = 0;
-    for (u32 l = 0; l < VGPU_LANES; l++)
-        differ |= a.addr[l] ^ a.addr[0];
-    if (!(differ >> 48) && !cares(v, a.addr[0] >> 48))
-        return;
-    if (a.act == ACT_STORE && v->k->checks.races && (mask & (mask - 1)))
+    if (several && v->races)
         check_lanes(v, c, ip, a.addr, mask, a.n);
-    s.size = a.size;
-    for (u32 l = 0; l < VGPU_LANES; l++) {
-        if (!(mask >> l & 1) || !cares(v, a.addr[l] >> 48))
-            continue;
-        s.lane = l;
-        s.lanes = 1u << l;
-        s.address = a.addr[l];
-        touch(v, &s);
-    }
 }
 
 /* ---- Matrices and barriers ---------------------------------------------------------------------------------- */
@@ -298,16 +332,15 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     }
     if (base >> 48 >= v->k->n_segs || !cares(v, base >> 48))
         return;
-    vspan s = {.c = c, .site = site, .lanes = mask, .per_lane = (u32)size, .act = store ? ACT_STORE : ACT_LOAD};
-    if (store)
-        v->changes++;
-    for (i64 r = 0; r < 8; r++) {
-        s.size = (u64)(x == 1 ? 8 * size : size);
-        for (i64 col = 0; col < (x == 1 ? 1 : 8); col++) {
-            s.address = base + (u64)((col * x + r * y) * size);
-            if (s.address >> 48 == base >> 48)
-                touch(v, &s);
-        }
+    v->changes += store;
+    vspan s = {.c = c, .site = site, .lanes = mask, .per_lane = (u32)size, .rows = 8, .stride = y * size,
+               .size = (u64)size, .act = store ? ACT_STORE : ACT_LOAD};
+    if (x == 1)
+        s.size *= 8;
+    for (i64 column = 0; column < (x == 1 ? 1 : 8); column++) {
+        s.address = base + (u64)(column * x * size);
+        if (s.address >> 48 == base >> 48)
+            touch(v, &s);
     }
 }
 void vcheck_guard(vctx *c, const vins *ip, u32 mask) {

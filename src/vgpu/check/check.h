@@ -4,9 +4,10 @@
  * Its handler calls one of the functions here with the active lanes. What they find is collected, one
  * record per place and kind; the launch goes on and fails at its end. A launch with checks uses one host
  * thread: its reports are the same every time.
- * check.c: accesses and records. check_shadow.c: who touched what. check_value.c: operands, shuffles.
- * check_spin.c: loops that change nothing. check_report.c: words. check_order.c: other schedules. */
+ * check.c: accesses and records. shadow.c: who touched what; message.c: what orders threadgroups. value.c:
+ * operands, shuffles. spin.c: loops that change nothing. report.c: words. order.c: other schedules. */
 #pragma once
+#include "vgpu/check/shadow.h"
 #include "vgpu/code.h"
 
 /* What a check instruction looks for; x of its word. */
@@ -31,18 +32,16 @@ typedef struct vrecord {
     u32 count;
 } vrecord;
 
-enum { MAX_RECORDS = 20, PAGE_CELLS = 4096 };
+enum { MAX_RECORDS = 20, MOST_READS = 1024, SEVERAL_SIMDS = 63 /* of a vwho */ };
 
-/* Shadow of threadgroup memory, per granule: simdgroup + 1 (or several) of the last writer and reader in this
- * epoch, their sites, and whether this threadgroup has written it. Blocks of 64 granules know their epoch. */
-/* Shadow of device memory, two words per granule, the last writer and reader:
- * launch 8 | group 22 | simdgroup 5 | epoch 12 | clock 10 | atomic or several 1. */
+/* Shadow of some device memory. */
 typedef struct vpage {
     struct vpage *next;
-    u32 read_in;            /* the launch that something in it was read in last */
-    u64 write[PAGE_CELLS], read[PAGE_CELLS];
-    u16 write_site[PAGE_CELLS], read_site[PAGE_CELLS];
+    vmap map;
+    vcell block[PAGE_BLOCKS];
+    u8 split[PAGE_BLOCKS];
 } vpage;
+typedef struct vread { u64 address, me, size; i64 stride; u32 site, rows; } vread;
 typedef struct vregion { /* host memory that something may be written to */
     uintptr_t from, to;
     vpage **pages;
@@ -61,16 +60,19 @@ typedef struct vsync {
 typedef struct vcheck {
     const vgpu_kernel *k;
     const vseg *segs;
+    bool races, uninit;     /* of k->checks */
     u32 granule;            /* log2 of the bytes that one shadow word stands for */
     u64 group;              /* running */
     u32 epoch, clock;       /* barriers passed and messages sent by this threadgroup */
     vrecord records[MAX_RECORDS];
     u32 n_records, n_dropped;
     /* threadgroup memory */
-    void *tg;
-    u32 tg_cells, tg_epoch, *tg_block;
-    u16 *tg_wsite, *tg_rsite;
-    u8 *tg_writer, *tg_reader, *tg_written;
+    vmap tg;
+    u8 *tg_written;         /* by block: one bit per granule that this threadgroup has written */
+    u64 tg_wrote;           /* tg_when of the last write */
+    vread reads[MOST_READS];/* loads in an epoch that nothing was written in yet */
+    u32 n_reads;
+    u64 tg_when;            /* barriers passed and threadgroups begun, since the worker's first launch */
     /* device memory */
     u32 launch;
     vregion *regions;
@@ -78,7 +80,7 @@ typedef struct vcheck {
     vpage *spare, *used;
     u8 *tracked;            /* by segment */
     u8 **written;           /* by segment: one byte per byte, for buffers that start empty */
-    u64 last_page_from;     /* the page found last */
+    uintptr_t last_from;    /* of the page found last, the first byte */
     vpage *last_page;
     /* messages through atomics */
     vsync *syncs;           /* open hash table */
@@ -108,14 +110,18 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
 tm_status vgpu_run_orders(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 
 /* ---- between the files */
-/* One step of an access: [address, address + size) in one segment, by lanes from `lane` on, `per_lane`
- * bytes each. */
+/* An access as its shadow sees it: `rows` times [address, address + size) in one segment, `stride` bytes apart;
+ * of `lanes`, per_lane bytes each. */
 typedef struct vspan {
     vctx *c;
     const vins *g;          /* the guarded instruction; NULL when its values are not known */
-    u32 site, lanes, lane, per_lane;
+    const u64 *lane_address;/* NULL: lane after lane from `address` on, the first being `lane` */
+    u32 site, lanes, lane, per_lane, rows;
+    i64 stride;
     u64 address, size;
     u8 act;
+    bool raced, unwritten;  /* was reported */
+    u64 zero;               /* address of the first byte of the map that is being touched */
 } vspan;
 #define VCHECK_OFFSET(address) ((address) & 0xFFFFFFFFFFFFull)
 static inline u8 *vcheck_host(const vcheck *v, u64 address) {
@@ -123,12 +129,15 @@ static inline u8 *vcheck_host(const vcheck *v, u64 address) {
 }
 vrecord *vcheck_record(vcheck *v, const vctx *c, u8 kind, u32 site, u32 lanes);
 u64 vcheck_value(const vctx *c, const vins *g, u32 element, u32 lane); /* what a store will write */
-bool vcheck_same(const vspan *s, const u8 *at, u64 offset, u32 size);
-void shadow_device(vcheck *v, const vspan *s);
-void shadow_threadgroup(vcheck *v, const vspan *s);
+bool vcheck_same(const vcheck *v, const vspan *s, u64 address, u32 size);
+void shadow_rows(vcheck *v, vspan *s);
+bool shadow_lanes(vcheck *v, vspan *s, const u64 *address);
 bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups);
 void shadow_group(vcheck *v);
+void shadow_epoch(vcheck *v);
 void shadow_free(vcheck *v);
-void shadow_message(vcheck *v, const vctx *c, const u64 *address, u32 lanes); /* an atomic's */
+bool message_begin(vcheck *v, u64 groups);
+void message_free(vcheck *v);
+void message_pass(vcheck *v, const vctx *c, const u64 *address, u32 lanes); /* an atomic's */
 void check_operands(vcheck *v, vctx *c, const vins *ip, u32 mask);
 void spin_note(vcheck *v, vctx *c, const vins *g, const u64 *address, u32 mask);

@@ -79,7 +79,7 @@ static void report_other(tm_ctx *ctx, const vcheck *v, const vrecord *r, const t
     text t = {0};
     text_printf(&t, "the other side: %s by ", act_name(r->other.act));
     put_group(&t, p, r->other.group);
-    if (r->other.simd == 63)
+    if (r->other.simd == SEVERAL_SIMDS)
         text_puts(&t, ", several simdgroups");
     else
         text_printf(&t, ", simdgroup %u", r->other.simd);

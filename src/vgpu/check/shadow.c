@@ -1,137 +1,205 @@
 /* SPDX-License-Identifier: MIT */
-/* Who touched what: shadows of threadgroup and device memory. Each granule (the smallest access of the
- * kernel, 1 to 4 bytes) remembers its last writer and reader. Two accesses race when one of them writes, not
- * both are atomic, and nothing orders them. What orders: a barrier between simdgroups of a threadgroup
- * (the epoch); between threadgroups a message through an atomic: what one did before an atomic comes
- * before what another does after an atomic on the same address (known[], clocks). Stores of the value
- * that is there already are let pass. Lanes of one simdgroup run together and do not race across
- * instructions.
+/* Who touched what. Two accesses race when one of them writes, not both are atomic, and nothing orders them.
+ * What orders: a barrier between simdgroups of a threadgroup (`when`); between threadgroups a message through an
+ * atomic (message.c). Stores of the value that is there already are let pass. Lanes of one simdgroup run
+ * together and do not race across instructions.
  * State is constant per granule: of several readers the last one and the fact are kept, so that a race
  * of three may be seen later than it could, but not one that is none. Epochs and clocks saturate; then
- * nothing is reported within the threadgroup. Pages are taken as memory is touched; a launch number in each
- * word makes old ones invalid. */
+ * nothing is reported within the threadgroup. Pages of device memory are taken as memory is touched; what an
+ * earlier launch left in them counts as nothing. */
 #include "vgpu/check/check.h"
+#include "vgpu/check/shadow.h"
 #include <stdlib.h>
 
-enum { MANY = 63, BLOCK = 64, BY_ATOMIC = 0x80 };
-#define ONES 0x0101010101010101ull
+/* What the steps below are made for, one by one: an act, a memory, and whether races are looked for. */
+typedef u32 vkind;
+#define KIND(act, device, races) ((vkind)(act) | (device ? 4u : 0) | (races ? 8u : 0))
+#define KIND_ACT(k) ((k) & 3)
+#define KIND_DEVICE(k) ((k) & 4)
+#define KIND_RACES(k) ((k) & 8)
+#define FOR_KIND static inline __attribute__((always_inline))
+/* CALL(kind), with the kind as a constant. */
+#define SWITCH_ACT(k, device, races, CALL)                                                                         \
+    switch (KIND_ACT(k)) {                                                                                         \
+    case ACT_LOAD: CALL(KIND(ACT_LOAD, device, races)); break;                                                     \
+    case ACT_STORE: CALL(KIND(ACT_STORE, device, races)); break;                                                   \
+    default: CALL(KIND(ACT_ATOMIC, device, races));                                                                \
+    }
+#define SWITCH_KIND(k, CALL)                                                                                       \
+    do {                                                                                                           \
+        if (KIND_DEVICE(k))                                                                                        \
+            SWITCH_ACT(k, 1, 1, CALL)                                                                              \
+        else if (KIND_RACES(k))                                                                                    \
+            SWITCH_ACT(k, 0, 1, CALL)                                                                              \
+        else                                                                                                       \
+            SWITCH_ACT(k, 0, 0, CALL)                                                                              \
+    } while (0)
 
-/* ---- Threadgroup memory ----------------------------------------------------------------------------------- */
-static void race(vcheck *v, const vspan *s, u64 address, const vwho *other) {
-    vrecord *r = vcheck_record(v, s->c, FOUND_RACE, s->site, s->lanes);
+/* ---- Words ------------------------------------------------------------------------------------------------- */
+/* Does what w says come before everything this threadgroup does now? */
+static bool known_before(const vcheck *v, u64 w) {
+    u32 group = WORD_GROUP(w);
+    return group < v->n_known && v->known_by[group] == (u32)v->group + 1 && v->known[group] > WORD_CLOCK(w);
+}
+FOR_KIND bool unordered(const vcheck *v, u64 w, u64 me, vkind k) {
+    u64 differ = w ^ me;
+    if (!WORD_WHEN(differ))
+        return (differ >> 17 || w & WORD_SIMDS) && !(KIND_DEVICE(k) && WORD_EPOCH(w) == LAST_EPOCH);
+    return KIND_DEVICE(k) && !WORD_LAUNCH(differ) && differ >> 34 && !known_before(v, w);
+}
+FOR_KIND bool readers_unordered(const vcheck *v, u64 r, u64 me, vkind k) {
+    return (KIND_DEVICE(k) && r & WORD_GROUPS && !WORD_LAUNCH(r ^ me)) || unordered(v, r, me, k);
+}
+FOR_KIND u64 read_word(const vcheck *v, u64 old, u64 me, vkind k) {
+    u64 differ = old ^ me;
+    if (!(differ >> 17))
+        return me | (old & (WORD_GROUPS | WORD_SIMDS));
+    if (!WORD_WHEN(differ))
+        return me | (old & WORD_GROUPS) | WORD_SIMDS;
+    if (!KIND_DEVICE(k) || WORD_LAUNCH(differ))
+        return me;
+    if (!(differ >> 34))
+        return me | (old & WORD_GROUPS);
+    return me | (known_before(v, old) ? 0 : WORD_GROUPS);
+}
+/* An atomic after a plain store of its own does not make that store atomic. */
+FOR_KIND u64 write_word(u64 old, u64 me, vkind k) {
+    u64 differ = old ^ me;
+    bool plain = !(old & WORD_ATOMIC);
+    if (KIND_ACT(k) != ACT_ATOMIC)
+        return me;
+    if (plain && !(differ >> (KIND_DEVICE(k) ? 34 : 17)))
+        return old;
+    bool several = !plain && !WORD_WHEN(differ) && (differ >> 17 || old & WORD_SIMDS);
+    return me | WORD_ATOMIC | (several ? WORD_SIMDS : 0);
+}
+
+/* ---- Cells ------------------------------------------------------------------------------------------------- */
+static void found(vcheck *v, const vspan *s, u8 kind, u64 address, vwho other) {
+    vrecord *r = vcheck_record(v, s->c, kind, s->site, s->lanes);
     if (!r)
         return;
     r->address = address;
     r->size = s->per_lane;
     r->act = s->act;
-    r->other = *other;
+    r->other = other;
 }
-static void unwritten(vcheck *v, const vspan *s, u64 address) {
-    vrecord *r = vcheck_record(v, s->c, FOUND_UNWRITTEN, s->site, s->lanes);
-    if (!r)
+/* A race, unless it stores what is there already. The cell stands for n granules from `granule` on. */
+static __attribute__((noinline, cold)) void conflict(vcheck *v, vspan *s, const vcell *c, u32 granule, u32 n, bool read,
+                                                     vkind k) {
+    u64 w = read ? c->read : c->write;
+    vwho other = {KIND_DEVICE(k) ? WORD_GROUP(w) : (u32)v->group, w & WORD_SIMDS ? SEVERAL_SIMDS : WORD_SIMD(w),
+                  read ? c->read_site : c->write_site, read ? ACT_LOAD : w & WORD_ATOMIC ? ACT_ATOMIC : ACT_STORE};
+    for (u32 i = granule; i < granule + n && !s->raced; i++) {
+        u64 address = s->zero + ((u64)i << v->granule);
+        if (vcheck_same(v, s, address, 1u << v->granule))
+            continue;
+        s->raced = true;
+        found(v, s, FOUND_RACE, address, other);
+    }
+}
+FOR_KIND void step(vcheck *v, vspan *s, u64 me, vcell *c, u32 granule, u32 n, vkind k) {
+    u64 w = c->write, r = c->read;
+    if (!(KIND_ACT(k) == ACT_ATOMIC && w & WORD_ATOMIC) && unordered(v, w, me, k))
+        conflict(v, s, c, granule, n, false, k);
+    if (KIND_ACT(k) == ACT_LOAD) {
+        c->read = read_word(v, r, me, k);
+        c->read_site = s->site;
         return;
-    r->address = address;
-    r->size = s->per_lane;
-    r->act = s->act;
+    }
+    if (readers_unordered(v, r, me, k))
+        conflict(v, s, c, granule, n, true, k);
+    c->write = write_word(w, me, k);
+    c->write_site = s->site;
 }
-static bool tg_race(vcheck *v, const vspan *s, u32 i, u32 me, u64 address, u64 offset) {
-    u32 writer = v->tg_writer[i] & MANY, reader = v->tg_reader[i];
-    bool by_atomic = v->tg_writer[i] & BY_ATOMIC;
-    vwho other = {(u32)v->group, 0, 0, ACT_STORE};
-    if (writer && writer != me && !(s->act == ACT_ATOMIC && by_atomic))
-        other = (vwho){(u32)v->group, writer == MANY ? MANY : writer - 1, v->tg_wsite[i],
-                       by_atomic ? ACT_ATOMIC : ACT_STORE};
-    else if (s->act != ACT_LOAD && reader && reader != me)
-        other = (vwho){(u32)v->group, reader == MANY ? MANY : reader - 1, v->tg_rsite[i], ACT_LOAD};
+static bool split(vmap *m, u32 block) {
+    if (!m->cell && !(m->cell = calloc((size_t)m->n_blocks * BLOCK_GRANULES, sizeof *m->cell)))
+        return false;
+    for (u32 i = 0; i < BLOCK_GRANULES; i++)
+        m->cell[block * BLOCK_GRANULES + i] = m->block[block];
+    m->split[block] = true;
+    return true;
+}
+/* Some granules of a block, which is split or becomes so; its own cell then tells when it was touched last, and
+ * what an earlier launch or epoch left is forgotten with the split. */
+static __attribute__((noinline)) void touch_part(vcheck *v, vspan *s, u64 me, vmap *m, u32 block, u32 granules, vkind k) {
+    vcell *whole = &m->block[block];
+    u64 differ = whole->write ^ me;
+    u32 start = block * BLOCK_GRANULES;
+    if (m->split[block] && (KIND_DEVICE(k) ? WORD_LAUNCH(differ) != 0 : WORD_WHEN(differ) != 0)) {
+        m->split[block] = false;
+        *whole = (vcell){0};
+    }
+    if (!m->split[block] && granules == ALL_GRANULES) {
+        step(v, s, me, whole, start, BLOCK_GRANULES, k);
+        return;
+    }
+    if (!m->split[block] && !split(m, block))
+        return;
+    for (; granules; granules &= granules - 1) {
+        u32 i = start + (u32)__builtin_ctz(granules);
+        step(v, s, me, &m->cell[i], i, 1, k);
+    }
+    whole->write = me;
+}
+FOR_KIND void touch_block(vcheck *v, vspan *s, u64 me, vmap *m, u32 block, u32 granules, vkind k) {
+    if (granules == ALL_GRANULES && !m->split[block])
+        step(v, s, me, &m->block[block], block * BLOCK_GRANULES, BLOCK_GRANULES, k);
     else
-        return false;
-    if (vcheck_same(s, vcheck_host(v, address), offset, 1u << v->granule))
-        return false;
-    race(v, s, address, &other);
-    return true;
+        touch_part(v, s, me, m, block, granules, k);
 }
-/* What the last epoch left is forgotten when a block is touched again. */
-static void tg_refresh(vcheck *v, u32 block) {
-    if (v->tg_block[block] == v->tg_epoch)
-        return;
-    v->tg_block[block] = v->tg_epoch;
-    memset(v->tg_writer + (size_t)block * BLOCK, 0, BLOCK);
-    memset(v->tg_reader + (size_t)block * BLOCK, 0, BLOCK);
+/* Of granules [first, last], those of a block, as bits. */
+static inline u32 granules_in(u32 block, u32 first, u32 last) {
+    u32 start = block * BLOCK_GRANULES, from = first > start ? first - start : 0;
+    return (2u << MIN(last - start, BLOCK_GRANULES - 1u)) - (1u << from);
 }
-/* Eight granules in the same state at once. False: one by one. */
-static bool tg_eight(vcheck *v, const vspan *s, u32 i, u32 me, bool races, bool unread) {
-    u64 w, r, k, mine = me * ONES, many = MANY * ONES;
-    memcpy(&w, v->tg_writer + i, 8);
-    memcpy(&r, v->tg_reader + i, 8);
-    memcpy(&k, v->tg_written + i, 8);
-    if ((races && w && w != mine) || s->act == ACT_ATOMIC || r != (r & 255) * ONES)
-        return false;
-    if (s->act == ACT_LOAD) {
-        if (unread && k != ONES)
-            return false;
-        u64 now = !r || r == mine ? mine : many;
-        if (now == r)
-            return true;
-        memcpy(v->tg_reader + i, &now, 8);
-        for (u32 j = 0; j < 8; j++)
-            v->tg_rsite[i + j] = (u16)s->site;
-        return true;
+
+/* ---- Threadgroup memory ------------------------------------------------------------------------------------- */
+FOR_KIND void tg_block(vcheck *v, vspan *s, u64 me, u32 block, u32 granules, vkind k) {
+    u32 missing = granules & ~(u32)v->tg_written[block];
+    if (KIND_ACT(k) != ACT_LOAD)
+        v->tg_written[block] |= (u8)granules;
+    if (KIND_ACT(k) != ACT_STORE && missing && v->uninit && !s->unwritten) {
+        u32 granule = block * BLOCK_GRANULES + (u32)__builtin_ctz(missing);
+        s->unwritten = true;
+        found(v, s, FOUND_UNWRITTEN, s->zero + ((u64)granule << v->granule), (vwho){0});
     }
-    if (races && r && r != mine)
-        return false;
-    k = ONES;
-    memcpy(v->tg_writer + i, &mine, 8);
-    memcpy(v->tg_written + i, &k, 8);
-    for (u32 j = 0; j < 8; j++)
-        v->tg_wsite[i + j] = (u16)s->site;
-    return true;
+    if (KIND_RACES(k))
+        touch_block(v, s, me, &v->tg, block, granules, k);
 }
-static void tg_note(vcheck *v, const vspan *s, u32 i, u32 me) {
-    if (s->act == ACT_LOAD) {
-        v->tg_reader[i] = (u8)(v->tg_reader[i] && v->tg_reader[i] != me ? MANY : me);
-        v->tg_rsite[i] = (u16)s->site;
-        return;
-    }
-    u32 writer = v->tg_writer[i] & MANY;
-    bool atomic = s->act == ACT_ATOMIC && (!writer || v->tg_writer[i] & BY_ATOMIC);
-    u32 to = writer && writer != me && s->act == ACT_ATOMIC ? MANY : me;
-    v->tg_writer[i] = (u8)(to | (atomic ? BY_ATOMIC : 0));
-    v->tg_wsite[i] = (u16)s->site;
-    v->tg_written[i] = 1;
-}
-void shadow_threadgroup(vcheck *v, const vspan *s) {
-    u64 from = VCHECK_OFFSET(s->address) - VGPU_BIAS;
-    u32 first = (u32)(from >> v->granule), last = (u32)((from + s->size - 1) >> v->granule);
-    u32 me = s->c->index + 1;
-    bool races = v->k->checks.races, unread = v->k->checks.uninit, found = false;
-    if (last >= v->tg_cells)
-        return;
-    for (u32 i = first; i <= last;) {
-        if (i == first || i % BLOCK == 0)
-            tg_refresh(v, i / BLOCK);
-        if (last - i >= 7 && i % BLOCK <= BLOCK - 8 && tg_eight(v, s, i, me, races, unread)) {
-            i += 8;
+FOR_KIND void tg_rows(vcheck *v, vspan *s, u64 me, vkind k) {
+    u64 from = s->address - s->zero;
+    u32 shift = v->granule, rows = s->rows;
+    for (u32 r = 0; r < rows; r++, from += (u64)s->stride) {
+        u32 first = (u32)(from >> shift), last = (u32)((from + s->size - 1) >> shift);
+        if (last - first == BLOCK_GRANULES - 1 && first % BLOCK_GRANULES == 0) {
+            tg_block(v, s, me, first / BLOCK_GRANULES, ALL_GRANULES, k);
             continue;
         }
-        u64 offset = i == first ? 0 : ((u64)i << v->granule) - from;
-        if (s->act != ACT_STORE && unread && !v->tg_written[i])
-            unwritten(v, s, s->address + offset);
-        if (races && !found)
-            found = tg_race(v, s, i, me, s->address + offset, offset);
-        tg_note(v, s, i, me);
-        i++;
+        for (u32 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
+            tg_block(v, s, me, b, granules_in(b, first, last), k);
     }
+}
+/* Loads race with nothing while nobody writes: until the first write of an epoch they are only noted, and
+ * forgotten at its end. */
+static bool defer(vcheck *v, const vspan *s, u64 me) {
+    if (s->act != ACT_LOAD || v->tg_wrote == v->tg_when || v->n_reads == MOST_READS)
+        return false;
+    v->reads[v->n_reads++] = (vread){s->address, me, s->size, s->stride, s->site, s->rows};
+    return true;
+}
+static void first_write(vcheck *v, const vspan *s) {
+    v->tg_wrote = v->tg_when;
+    for (u32 i = 0; i < v->n_reads; i++) {
+        const vread *r = &v->reads[i];
+        vspan old = {.c = s->c, .site = r->site, .rows = r->rows, .stride = r->stride, .address = r->address,
+                     .size = r->size, .act = ACT_LOAD, .unwritten = true, .zero = s->zero};
+        tg_rows(v, &old, r->me, KIND(ACT_LOAD, 0, 1));
+    }
+    v->n_reads = 0;
 }
 
 /* ---- Device memory ----------------------------------------------------------------------------------------- */
-#define DEV_LAUNCH(w) ((u32)((w) >> 56))
-#define DEV_GROUP(w) ((u32)((w) >> 34) & 0x3FFFFF)
-#define DEV_SIMD(w) ((u32)((w) >> 29) & 31)
-#define DEV_EPOCH(w) ((u32)((w) >> 17) & 4095)
-#define DEV_CLOCK(w) ((u32)((w) >> 7) & 1023)
-#define DEV_FLAG (1ull << 6)  /* write: atomic; read: by several threadgroups */
-#define DEV_SEVERAL (1ull << 5) /* read: by several simdgroups of the threadgroup, in this epoch */
-
 static vregion *find_region(vcheck *v, uintptr_t at) {
     for (u32 i = 0; i < v->n_regions; i++)
         if (at >= v->regions[i].from && at < v->regions[i].to)
@@ -142,215 +210,203 @@ static vpage *take_page(vcheck *v) {
     vpage *p = v->spare;
     if (p)
         v->spare = p->next;
-    else
-        p = calloc(1, sizeof *p);
+    else if ((p = calloc(1, sizeof *p)))
+        p->map = (vmap){p->block, NULL, p->split, PAGE_BLOCKS};
     if (p) {
         p->next = v->used;
         v->used = p;
     }
     return p;
 }
-/* The page of a granule's host address, and where in it. */
-static vpage *find_page(vcheck *v, uintptr_t at, u32 *cell) {
-    uintptr_t span = (uintptr_t)PAGE_CELLS << v->granule;
-    if (v->last_page && at - v->last_page_from < span) {
-        *cell = (u32)((at - v->last_page_from) >> v->granule);
+/* The page of a host address; NULL outside of tracked memory. v->last_from is then where it starts. */
+static inline vpage *find_page(vcheck *v, uintptr_t at) {
+    uintptr_t span = (uintptr_t)PAGE_GRANULES << v->granule;
+    if (v->last_page && at - v->last_from < span)
         return v->last_page;
-    }
     vregion *r = find_region(v, at);
     if (!r)
         return NULL;
     u64 number = (at - r->from) / span;
-    vpage **slot = &r->pages[number];
-    if (!*slot)
-        *slot = take_page(v);
-    v->last_page = *slot;
-    v->last_page_from = r->from + number * span;
-    *cell = (u32)((at - v->last_page_from) >> v->granule);
-    return *slot;
+    if (!r->pages[number])
+        r->pages[number] = take_page(v);
+    v->last_from = r->from + number * span;
+    return v->last_page = r->pages[number];
 }
-/* Does what w says come before everything this threadgroup does now? */
-static bool known_before(const vcheck *v, u64 w) {
-    u32 group = DEV_GROUP(w);
-    return group < v->n_known && v->known_by[group] == (u32)v->group + 1 && v->known[group] > DEV_CLOCK(w);
-}
-static bool conflicts(const vcheck *v, u64 w, u64 me) {
-    u64 differ = w ^ me;
-    if (!(differ >> 34)) /* this threadgroup: another simdgroup in the same epoch */
-        return (differ >> 29 & 31) != 0 && DEV_EPOCH(w) == DEV_EPOCH(me) && DEV_EPOCH(me) != 4095;
-    return differ >> 56 == 0 && !known_before(v, w);
-}
-static bool reader_conflicts(const vcheck *v, u64 r, u64 me) {
-    if (r & DEV_FLAG)
-        return true;
-    if (r & DEV_SEVERAL && !((r ^ me) >> 34) && DEV_EPOCH(r) == DEV_EPOCH(me))
-        return DEV_EPOCH(me) != 4095;
-    return conflicts(v, r, me);
-}
-static void device_race(vcheck *v, const vspan *s, vpage *p, u32 cell, u64 me, u64 offset) {
-    u64 w = p->write[cell], r = p->read[cell], launch = me >> 56, address = s->address + offset;
-    const u8 *at = vcheck_host(v, address);
-    vwho other;
-    if (w >> 56 == launch && !(s->act == ACT_ATOMIC && w & DEV_FLAG) && conflicts(v, w, me))
-        other = (vwho){DEV_GROUP(w), DEV_SIMD(w), p->write_site[cell], w & DEV_FLAG ? ACT_ATOMIC : ACT_STORE};
-    else if (s->act != ACT_LOAD && r >> 56 == launch && reader_conflicts(v, r, me))
-        other = (vwho){DEV_GROUP(r), DEV_SIMD(r), p->read_site[cell], ACT_LOAD};
-    else
-        return;
-    if (!vcheck_same(s, at, offset, 1u << v->granule))
-        race(v, s, address, &other);
-}
-static u64 read_word(const vcheck *v, u64 old, u64 me) {
-    if (old >> 56 != me >> 56)
-        return me;
-    if ((old ^ me) >> 34)
-        return me | (known_before(v, old) ? 0 : DEV_FLAG);
-    if ((old ^ me) >> 17) /* another simdgroup, or another epoch */
-        return me | (old & DEV_FLAG) | (DEV_EPOCH(old) == DEV_EPOCH(me) ? DEV_SEVERAL : 0);
-    return me | (old & (DEV_FLAG | DEV_SEVERAL));
-}
-/* Has nobody touched these granules in this launch? */
-static bool page_is_fresh(const vpage *p, u32 cell, u32 n, u64 me) {
-    u64 used = 0;
-    if (p->read_in == me >> 56)
-        return false;
-    for (u32 i = 0; i < n; i++)
-        used |= ((p->write[cell + i] ^ me) >> 56) - 1; /* the top bit: the same launch */
-    return !(used >> 63);
-}
-static void device_races(vcheck *v, const vspan *s, uintptr_t host) {
-    u64 me = (u64)v->launch << 56 | (v->group & 0x3FFFFF) << 34 | (u64)s->c->index << 29 |
-             (u64)v->epoch << 17 | (u64)v->clock << 7;
-    uintptr_t step = (uintptr_t)1 << v->granule, end = host + s->size;
-    for (uintptr_t at = host & ~(step - 1); at < end;) {
-        u32 cell;
-        vpage *p = find_page(v, at, &cell);
+/* A row at a host address, which is the span's address + host - at. */
+FOR_KIND void device_row(vcheck *v, vspan *s, u64 me, uintptr_t host, u64 address, vkind k) {
+    uintptr_t end = host + s->size, span = (uintptr_t)PAGE_GRANULES << v->granule;
+    for (uintptr_t at = host; at < end;) {
+        vpage *p = find_page(v, at);
         if (!p)
             return;
-        u32 n = (u32)MIN((end - at + step - 1) >> v->granule, (uintptr_t)(PAGE_CELLS - cell));
-        if (s->act == ACT_STORE && n >= 8 && page_is_fresh(p, cell, n, me)) {
-            for (u32 i = 0; i < n; i++)
-                p->write[cell + i] = me;
-            for (u32 i = 0; i < n; i++)
-                p->write_site[cell + i] = (u16)s->site;
-            at += (uintptr_t)n << v->granule;
-            continue;
-        }
-        p->read_in = s->act == ACT_LOAD ? v->launch : p->read_in;
-        for (; at < end && cell < PAGE_CELLS; at += step, cell++) {
-            u64 w = p->write[cell], r = p->read[cell];
-            if ((w >> 56 == me >> 56 && (w ^ me) >> 29 != 0) || (r >> 56 == me >> 56 && s->act != ACT_LOAD))
-                device_race(v, s, p, cell, me, at > host ? at - host : 0);
-            if (s->act == ACT_LOAD) {
-                p->read[cell] = read_word(v, r, me);
-                p->read_site[cell] = (u16)s->site;
-                continue;
-            }
-            bool plain_mine = w >> 34 == me >> 34 && !(w & DEV_FLAG);
-            if (s->act == ACT_ATOMIC && plain_mine)
-                continue;
-            p->write[cell] = me | (s->act == ACT_ATOMIC ? DEV_FLAG : 0);
-            p->write_site[cell] = (u16)s->site;
-        }
+        uintptr_t from = v->last_from, to = MIN(end, from + span);
+        u32 first = (u32)((at - from) >> v->granule), last = (u32)((to - 1 - from) >> v->granule);
+        s->zero = address - (host - from);
+        for (u32 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
+            touch_block(v, s, me, &p->map, b, granules_in(b, first, last), k);
+        at = to;
     }
 }
-static void device_written(vcheck *v, const vspan *s, u8 *bytes) {
-    u64 from = VCHECK_OFFSET(s->address) - VGPU_BIAS;
-    if (s->act != ACT_STORE) {
-        const u8 *hole = memchr(bytes + from, 0, s->size);
-        if (hole)
-            unwritten(v, s, s->address + (u64)(hole - (bytes + from)));
-    }
+FOR_KIND void device_rows(vcheck *v, vspan *s, u64 me, vkind k) {
+    u64 address = s->address;
+    for (u32 r = 0; r < s->rows; r++, address += (u64)s->stride)
+        device_row(v, s, me, (uintptr_t)vcheck_host(v, address), address, k);
+}
+/* Buffers that started empty: their bytes have been written, or are now. */
+static void device_written(vcheck *v, vspan *s, u64 address, u64 size) {
+    u8 *bytes = v->written[address >> 48];
+    u64 from = VCHECK_OFFSET(address) - VGPU_BIAS;
+    if (!bytes || VCHECK_OFFSET(address) < VGPU_BIAS)
+        return;
+    const u8 *hole = s->act == ACT_STORE ? NULL : memchr(bytes + from, 0, size);
+    if (hole)
+        found(v, s, FOUND_UNWRITTEN, address + (u64)(hole - (bytes + from)), (vwho){0});
     if (s->act != ACT_LOAD)
-        memset(bytes + from, 1, s->size);
+        memset(bytes + from, 1, size);
 }
-void shadow_device(vcheck *v, const vspan *s) {
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
+static u64 word_of_me(const vcheck *v, const vspan *s, bool device) {
+    u64 simd = (u64)s->c->index << 17;
+    if (!device)
+        return v->tg_when << 22 | simd;
+    return (u64)v->launch << 56 | (v->group & 0x3FFFFF) << 34 | (u64)v->epoch << 22 | simd | (u64)v->clock << 7;
+}
+/* The kind of an access to threadgroup memory. */
+static vkind tg_kind(vcheck *v, const vspan *s) {
+    if (v->races && s->act != ACT_LOAD && v->tg_wrote != v->tg_when)
+        first_write(v, s);
+    return KIND(s->act, 0, v->races);
+}
+void shadow_rows(vcheck *v, vspan *s) {
     u64 n = s->address >> 48;
-    uintptr_t host = (uintptr_t)vcheck_host(v, s->address);
-    if (v->written[n] && VCHECK_OFFSET(s->address) >= VGPU_BIAS)
-        device_written(v, s, v->written[n]);
-    if (v->tracked[n])
-        device_races(v, s, host);
-}
-
-/* ---- Messages ------------------------------------------------------------------------------------------------ */
-enum { MOST_SYNCS = 1 << 16, MOST_SENT = 1 << 16 };
-
-static vsync *find_sync(vcheck *v, uintptr_t at) {
-    if (!v->sync_room && !(v->syncs = calloc(v->sync_room = 1024, sizeof *v->syncs)))
-        return v->sync_room = 0, NULL;
-    if (v->n_syncs * 2 > v->sync_room && v->sync_room < MOST_SYNCS) {
-        vsync *old = v->syncs, *now = calloc((size_t)v->sync_room * 2, sizeof *now);
-        if (!now)
-            return NULL;
-        u32 n = v->sync_room;
-        v->syncs = now;
-        v->sync_room *= 2;
-        for (u32 i = 0; i < n; i++) {
-            u32 h = (u32)((old[i].at * 0x9E3779B97F4A7C15ull) >> 40) & (v->sync_room - 1);
-            while (old[i].at && now[h].at)
-                h = (h + 1) & (v->sync_room - 1);
-            if (old[i].at)
-                now[h] = old[i];
-        }
-        free(old);
-    }
-    u32 h = (u32)((at * 0x9E3779B97F4A7C15ull) >> 40) & (v->sync_room - 1);
-    while (v->syncs[h].at && v->syncs[h].at != at)
-        h = (h + 1) & (v->sync_room - 1);
-    if (!v->syncs[h].at) {
-        if (v->n_syncs * 4 > v->sync_room * 3u)
-            return NULL;
-        v->syncs[h].at = at;
-        v->n_syncs++;
-    }
-    return &v->syncs[h];
-}
-static void hear(vcheck *v, vsync *s) {
-    u32 mine = (u32)v->group + 1;
-    for (u32 i = s->heard_by == mine ? s->heard : 0; i < s->n; i++) {
-        u32 g = s->sent[i].group;
-        if (g >= v->n_known)
-            continue;
-        if (v->known_by[g] != mine)
-            v->known[g] = 0;
-        v->known_by[g] = mine;
-        v->known[g] = MAX(v->known[g], s->sent[i].clock + 1);
-    }
-    s->heard_by = mine;
-    s->heard = s->n;
-}
-static void send(vcheck *v, vsync *s) {
-    u32 group = (u32)v->group & 0x3FFFFF;
-    if (s->n && s->sent[s->n - 1].group == group) {
-        s->sent[s->n - 1].clock = v->clock;
+    if (n == SEG_THREADGROUP) {
+        u64 me = word_of_me(v, s, false);
+        s->zero = VGPU_PTR(SEG_THREADGROUP, 0);
+        vkind k = v->races && defer(v, s, me) ? KIND(ACT_LOAD, 0, 0) : tg_kind(v, s);
+#define ROWS(k) tg_rows(v, s, me, k)
+        if (KIND_RACES(k) || v->uninit)
+            SWITCH_KIND(k, ROWS);
+#undef ROWS
         return;
     }
-    if (s->n == s->room) {
-        u32 room = s->room ? s->room * 2 : 4;
-        vsent *now = room > MOST_SENT ? NULL : realloc(s->sent, room * sizeof *now);
-        if (!now)
-            return;
-        s->sent = now;
-        s->room = room;
-    }
-    s->sent[s->n++] = (vsent){group, v->clock};
+    for (u32 r = 0; v->written[n] && r < s->rows; r++)
+        device_written(v, s, s->address + r * (u64)s->stride, s->size);
+    if (!v->tracked[n])
+        return;
+    u64 me = word_of_me(v, s, true);
+#define ROWS(k) device_rows(v, s, me, k)
+    SWITCH_KIND(KIND(s->act, 1, 1), ROWS);
+#undef ROWS
 }
-void shadow_message(vcheck *v, const vctx *c, const u64 *address, u32 lanes) {
-    bool any = false;
-    for (; lanes; lanes &= lanes - 1) {
-        u64 a = address[__builtin_ctz(lanes)], n = a >> 48;
-        if (n < SEG_ARG0 || n >= v->k->n_segs)
-            continue;
-        vsync *s = find_sync(v, (uintptr_t)vcheck_host(v, a));
-        if (!s)
-            continue;
-        hear(v, s);
-        send(v, s);
-        any = true;
+
+/* ---- Lanes --------------------------------------------------------------------------------------------------- */
+/* How the lanes' addresses become places in a shadow: place = address + behind, in granules. */
+typedef struct vlanes {
+    const u64 *address;
+    u64 behind, me;
+} vlanes;
+FOR_KIND void lanes_block(vcheck *v, vspan *s, const vlanes *l, u64 block, u32 granules, vkind k) {
+    u32 shift = v->granule + 3;
+    if (!KIND_DEVICE(k)) {
+        tg_block(v, s, l->me, (u32)block, granules, k);
+        return;
     }
-    if (any)
-        v->clock += v->clock < 1023;
+    uintptr_t host = (uintptr_t)block << shift;
+    vpage *p = find_page(v, host);
+    if (!p)
+        return;
+    s->zero = v->last_from - l->behind;
+    touch_block(v, s, l->me, &p->map, (u32)((host - v->last_from) >> shift), granules, k);
+}
+/* Addresses that ascend: block by block. */
+FOR_KIND void lanes_sorted(vcheck *v, vspan *s, const vlanes *l, vkind k) {
+    u64 now = 0;
+    u32 granules = 0, shift = v->granule, size = s->per_lane;
+    for (u32 i = 0; i < VGPU_LANES; i++) {
+        u64 at = l->address[i] + l->behind, first = at >> shift, last = (at + size - 1) >> shift;
+        u64 block = first / BLOCK_GRANULES, end = last / BLOCK_GRANULES;
+        if (block != now && granules)
+            lanes_block(v, s, l, now, granules, k);
+        granules = block == now ? granules : 0;
+        for (; block < end; block++, granules = 0)
+            lanes_block(v, s, l, block, granules | (ALL_GRANULES & ~0u << (block == first / BLOCK_GRANULES ? first % BLOCK_GRANULES : 0)), k);
+        granules |= (2u << last % BLOCK_GRANULES) - (1u << (end == first / BLOCK_GRANULES ? first % BLOCK_GRANULES : 0));
+        now = end;
+    }
+    lanes_block(v, s, l, now, granules, k);
+}
+/* The blocks that lanes in any order touch: `at` tells a block's place in `block`. */
+enum { MOST_BLOCKS = 48 };
+typedef struct vblocks {
+    u8 at[64];
+    u64 block[MOST_BLOCKS];
+    u8 granules[MOST_BLOCKS];
+    u32 n;
+    bool overlap;   /* two lanes name the same granule, or may */
+} vblocks;
+static inline void add_block(vblocks *l, u64 block, u32 granules) {
+    u32 h = (u32)(block ^ block >> 6) & 63;
+    while (l->at[h] && l->block[l->at[h] - 1] != block)
+        h = (h + 1) & 63;
+    if (!l->at[h]) {
+        l->block[l->n] = block;
+        l->granules[l->n] = 0;
+        l->at[h] = (u8)++l->n;
+    }
+    u32 i = l->at[h] - 1u;
+    l->overlap |= (l->granules[i] & granules) != 0;
+    l->granules[i] |= (u8)granules;
+}
+FOR_KIND bool lanes_any(vcheck *v, vspan *s, const vlanes *l, vkind k) {
+    vblocks found;
+    memset(found.at, 0, sizeof found.at);
+    found.n = 0;
+    found.overlap = false;
+    for (u32 lanes = s->lanes; lanes;) {
+        for (; lanes && found.n <= MOST_BLOCKS - 9; lanes &= lanes - 1) { /* a lane has 64 bytes at most */
+            u64 at = l->address[__builtin_ctz(lanes)] + l->behind;
+            u64 first = at >> v->granule, last = (at + s->per_lane - 1) >> v->granule;
+            for (u64 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
+                add_block(&found, b, granules_in(0, (u32)(MAX(first, b * BLOCK_GRANULES) - b * BLOCK_GRANULES),
+                                                 (u32)(last - b * BLOCK_GRANULES)));
+        }
+        for (u32 i = 0; i < found.n; i++)
+            lanes_block(v, s, l, found.block[i], found.granules[i], k);
+        found.overlap |= lanes != 0;
+        memset(found.at, 0, sizeof found.at);
+        found.n = 0;
+    }
+    return found.overlap;
+}
+static bool ascending(const vspan *s, const u64 *address) {
+    if (s->lanes != ~0u)
+        return false;
+    u64 wrong = 0;
+    for (u32 l = 1; l < VGPU_LANES; l++)
+        wrong |= address[l] - address[l - 1] - s->per_lane; /* both are near: the top bit tells */
+    return !(wrong >> 63);
+}
+/* Lanes anywhere in one segment, per_lane bytes each. True when two lanes may name the same place. */
+bool shadow_lanes(vcheck *v, vspan *s, const u64 *address) {
+    u64 n = address[__builtin_ctz(s->lanes)] >> 48, start = VGPU_PTR(SEG_THREADGROUP, 0);
+    bool device = n != SEG_THREADGROUP, sorted = ascending(s, address), overlap = false;
+    for (u32 l = device && v->written[n] ? s->lanes : 0; l; l &= l - 1)
+        device_written(v, s, address[__builtin_ctz(l)], s->per_lane);
+    if (device && !v->tracked[n])
+        return !sorted;
+    s->zero = start;
+    vkind k = device ? KIND(s->act, 1, 1) : tg_kind(v, s);
+    vlanes l = {address, device ? (u64)(uintptr_t)vcheck_host(v, n << 48) - (n << 48) : -start, word_of_me(v, s, device)};
+#define LANES(k) lanes_sorted(v, s, &l, k)
+    if (sorted)
+        SWITCH_KIND(k, LANES);
+#undef LANES
+#define LANES(k) overlap = lanes_any(v, s, &l, k)
+    else
+        SWITCH_KIND(k, LANES);
+#undef LANES
+    return overlap;
 }
 
 /* ---- Lifetimes ----------------------------------------------------------------------------------------------- */
@@ -382,8 +438,8 @@ static bool find_regions(vcheck *v) {
     }
     for (u32 i = 0; i < v->n_regions; i++) {
         vregion *r = &v->regions[i];
-        r->from &= ~(uintptr_t)7;
-        r->n_pages = (u32)((r->to - r->from) / ((uintptr_t)PAGE_CELLS << v->granule)) + 1;
+        r->from &= ~(uintptr_t)63; /* rows of memory are whole blocks then */
+        r->n_pages = (u32)((r->to - r->from) / ((uintptr_t)PAGE_GRANULES << v->granule)) + 1;
         r->pages = calloc(r->n_pages, sizeof *r->pages);
         if (!r->pages)
             return false;
@@ -405,21 +461,45 @@ static void drop_launch(vcheck *v) {
     }
     for (u32 i = 0; i < v->n_regions; i++)
         free(v->regions[i].pages);
-    for (u32 i = 0; i < v->sync_room; i++)
-        free(v->syncs[i].sent);
     free(v->regions);
-    free(v->syncs);
-    free(v->known);
-    free(v->known_by);
     v->regions = NULL;
-    v->syncs = NULL;
-    v->known = v->known_by = NULL;
-    v->n_regions = v->n_syncs = v->sync_room = 0;
-    v->n_known = 0;
+    v->n_regions = 0;
+    message_free(v);
+}
+static void map_free(vmap *m) {
+    free(m->block);
+    free(m->cell);
+    free(m->split);
+    *m = (vmap){0};
+}
+/* Shadow of the threadgroup memory of a launch. */
+static bool tg_begin(vcheck *v) {
+    u64 bytes = v->segs[SEG_THREADGROUP].size;
+    u32 blocks = (u32)((bytes + ((u64)BLOCK_GRANULES << v->granule) - 1) >> v->granule) / BLOCK_GRANULES;
+    if (blocks <= v->tg.n_blocks)
+        return true;
+    map_free(&v->tg);
+    free(v->tg_written);
+    v->tg.block = calloc(blocks, sizeof *v->tg.block);
+    v->tg.split = calloc(blocks, 1);
+    v->tg_written = calloc(blocks, 1);
+    v->tg.n_blocks = blocks;
+    return v->tg.block && v->tg.split && v->tg_written;
+}
+/* The next launch's number. When it comes around, pages forget what they hold. */
+static void next_launch(vcheck *v) {
+    if (++v->launch <= LAST_LAUNCH)
+        return;
+    v->launch = 1;
+    for (vpage *p = v->spare; p; p = p->next) {
+        memset(p->block, 0, sizeof p->block);
+        memset(p->split, 0, sizeof p->split);
+    }
 }
 bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups) {
     const vgpu_kernel *k = v->k;
     drop_launch(v);
+    next_launch(v);
     if (!v->tracked)
         v->tracked = calloc(k->n_segs, 1);
     if (!v->written)
@@ -428,57 +508,34 @@ bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups) {
         return false;
     memset(v->tracked, 0, k->n_segs);
     memset(v->written, 0, k->n_segs * sizeof *v->written);
-    if (++v->launch == 256) { /* the number comes around: forget all */
-        v->launch = 1;
-        for (vpage *page = v->spare; page; page = page->next) {
-            memset(page->write, 0, sizeof page->write);
-            memset(page->read, 0, sizeof page->read);
-            page->read_in = 0;
-        }
-    }
-    for (u32 i = 0; k->checks.uninit && i < k->n_params; i++)
+    for (u32 i = 0; v->uninit && i < k->n_params; i++)
         for (u32 a = 0; k->params[i].kind == VPARAM_BUFFER && a < p->n_args; a++)
             if (p->args[a].kind == TM_ARG_BUFFER && p->args[a].index == k->params[i].location)
                 v->written[k->params[i].seg] = p->args[a].written;
-    u32 cells = (u32)((v->segs[SEG_THREADGROUP].size >> v->granule) + 1);
-    if ((k->checks.races || k->checks.uninit) && cells > 1 && (!v->tg || cells > v->tg_cells)) {
-        cells = (cells + BLOCK - 1) / BLOCK * BLOCK;
-        free(v->tg);
-        v->tg = calloc((size_t)cells + BLOCK, 8);
-        if (!v->tg)
-            return false;
-        v->tg_cells = cells;
-        v->tg_block = (u32 *)v->tg;
-        v->tg_wsite = (u16 *)(v->tg_block + cells / BLOCK);
-        v->tg_rsite = v->tg_wsite + cells;
-        v->tg_writer = (u8 *)(v->tg_rsite + cells);
-        v->tg_reader = v->tg_writer + cells;
-        v->tg_written = v->tg_reader + cells;
-        v->tg_epoch = 0;
-    }
-    if (!k->checks.races)
+    if ((v->races || v->uninit) && !tg_begin(v))
+        return false;
+    if (!v->races)
         return true;
-    if (k->n_atomics) {
-        v->n_known = MIN(groups, 0x400000);
-        v->known = calloc(v->n_known, sizeof *v->known);
-        v->known_by = calloc(v->n_known, sizeof *v->known_by);
-        if (!v->known || !v->known_by)
-            return false;
-    }
-    return find_regions(v);
+    return message_begin(v, groups) && find_regions(v);
+}
+void shadow_epoch(vcheck *v) {
+    v->tg_when++;
+    v->n_reads = 0;
 }
 void shadow_group(vcheck *v) {
-    v->tg_epoch++;
-    if (v->tg)
-        memset(v->tg_written, 0, v->tg_cells);
+    shadow_epoch(v);
+    if (v->tg_written)
+        memset(v->tg_written, 0, v->tg.n_blocks);
 }
 void shadow_free(vcheck *v) {
     drop_launch(v);
     for (vpage *p = v->spare, *next; p; p = next) {
         next = p->next;
+        free(p->map.cell);
         free(p);
     }
-    free(v->tg);
+    map_free(&v->tg);
+    free(v->tg_written);
     free(v->tracked);
     free(v->written);
 }
