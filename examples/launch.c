@@ -93,7 +93,8 @@ static int show_counters(tm_context *ctx, const tm_counters *c) {
 
 static int run(tm_context *ctx, tm_library *lib, const char *name) {
     int index = tm_library_find(lib, name);
-    tm_kernel *k = index < 0 ? NULL : tm_kernel_new_counting(ctx, lib, (uint32_t)index, NULL, 0, NULL);
+    tm_kernel_options options = {.counting = 1};
+    tm_kernel *k = index < 0 ? NULL : tm_kernel_new(ctx, lib, (uint32_t)index, &options);
     tm_counters *counters = k ? tm_counters_new(ctx, k) : NULL;
     if (!counters)
         return fail(ctx, "decoding the kernel");

@@ -120,17 +120,32 @@ typedef struct tm_constant_value {  /* a function constant by name, or by index 
     uint32_t index;
     uint64_t bits;
 } tm_constant_value;
-/* Decodes a kernel for the virtual GPU. The library must outlive it. `checks` is a comma list
- * of bounds, align, races, uninit, barriers, exits, lanes, shifts, divides, converts, progress,
- * schedules, or "all", or "none"; NULL means bounds and barriers (docs/checks.md). */
+typedef struct tm_kernel_options {
+    const tm_constant_value *constants;
+    uint32_t n_constants;
+    const char *checks;   /* comma list of bounds, align, races, uninit, barriers, exits, lanes, shifts, divides,
+                             converts, progress, schedules, or "all", or "none"; NULL means bounds and barriers
+                             (docs/checks.md) */
+    const char *numerics; /* what Apple leaves open of arithmetic, as "denormals=keep,fmuladd=split": options and
+                             choices of tm_numeric_get (docs/vgpu.md); NULL or "" means all defaults */
+    int counting;         /* nonzero: launches can be counted. It runs slower, with the same results */
+} tm_kernel_options;
+/* Decodes a kernel for the virtual GPU. The library must outlive it. NULL options are all defaults. */
 TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
-                                const tm_constant_value *constants, uint32_t n_constants,
-                                const char *checks);
+                                const tm_kernel_options *options);
 /* Source lines for reports, from tm_artifact_get(a, "lines"): a metallib holds none. Once, before the
  * first launch. 0 or -1. */
 TM_API int tm_kernel_set_lines(tm_context *ctx, tm_kernel *k, const char *lines, size_t len);
 TM_API void tm_kernel_free(tm_kernel *k);
 TM_API void tm_kernel_listing(tm_context *ctx, const tm_kernel *k, const char **out); /* bytecode */
+
+typedef struct tm_numeric {  /* one choice of one option; the choices of an option follow each other */
+    const char *option, *what, *evidence; /* what the option is about, what is known of Apple's GPUs */
+    const char *choice, *meaning;
+    int is_default;
+} tm_numeric;
+TM_API int tm_numeric_get(uint32_t index, tm_numeric *out);           /* -1 past the end */
+TM_API int tm_numerics_check(tm_context *ctx, const char *numerics);  /* 0, or -1: no such option or choice */
 
 enum tm_arg_kind { TM_ARG_BUFFER, TM_ARG_BYTES, TM_ARG_THREADGROUP, TM_ARG_UNBOUND };
 typedef struct tm_arg {
@@ -161,10 +176,6 @@ typedef struct tm_launch_params {
 TM_API int tm_launch(tm_context *ctx, const tm_kernel *k, const tm_launch_params *params);
 
 /* ---- Counters and the performance model --------------------------------------------------------- */
-/* Like tm_kernel_new, for a kernel whose launches can be counted. It runs slower, with the same results. */
-TM_API tm_kernel *tm_kernel_new_counting(tm_context *ctx, tm_library *lib, uint32_t index,
-                                         const tm_constant_value *constants, uint32_t n_constants,
-                                         const char *checks);
 typedef struct tm_counters tm_counters;
 /* Counters of one kernel, all 0; launches that name them in their parameters add to them, one launch at
  * a time. The kernel must outlive them. NULL when the kernel was not made for counting. */

@@ -1,67 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks chosen while a process runs: kernels that are loaded are decoded again, once per list of checks,
- * when they are next launched. Also the order of launches, and buffers marked as written by nobody. */
+/* How a process wants its kernels run, chosen while it runs: checks and numerics, for which kernels that are
+ * loaded are decoded again when they are next launched (decoding.c); the order of launches; buffers marked as
+ * written by nobody. */
 #include "core.h"
 #include <stdlib.h>
 
-static tm_kernel *variant(core_state *st, tm_context *ctx, kernel_object *k) {
-    const char *list = PyUnicode_AsUTF8AndSize(st->checks, NULL);
-    if (!list)
-        return NULL;
-    for (kernel_variant *v = k->variants; v; v = v->next)
-        if (strcmp(v->checks, list) == 0)
-            return v->kernel;
-    kernel_variant *v = malloc(sizeof *v + strlen(list) + 1);
-    if (!v) {
-        PyErr_NoMemory();
+static PyObject *change(core_state *st, PyObject **setting, PyObject *now, const char *wrong) {
+    if (now != Py_None && !PyUnicode_Check(now)) {
+        PyErr_SetString(PyExc_TypeError, wrong);
         return NULL;
     }
-    strcpy(v->checks, list);
-    v->kernel = tm_kernel_new(ctx, library_of(k->library), k->index, NULL, 0, list);
-    if (!v->kernel || (k->has_lines && tm_kernel_set_lines(ctx, v->kernel, k->lines, k->lines_len) != 0)) {
-        tm_kernel_free(v->kernel);
-        free(v);
-        return NULL;
-    }
-    v->next = k->variants;
-    k->variants = v;
-    return v->kernel;
-}
-int kernel_prepare(core_state *st, tm_context *ctx, kernel_object *k, const char *lines, size_t len) {
-    if (lines && !k->has_lines) {
-        char *kept = malloc(len + 1);
-        if (!kept)
-            return PyErr_NoMemory(), -1;
-        memcpy(kept, lines, len);
-        k->lines = kept;
-        k->lines_len = len;
-        k->has_lines = true;
-        TRY(tm_kernel_set_lines(ctx, k->own, lines, len));
-        for (kernel_variant *v = k->variants; v; v = v->next)
-            TRY(tm_kernel_set_lines(ctx, v->kernel, lines, len));
-    }
-    if (k->checks_version == st->checks_version)
-        return 0;
-    tm_kernel *now = st->checks && !k->fixed ? variant(st, ctx, k) : k->own;
-    if (!now)
-        return -1;
-    k->kernel = now;
-    k->checks_version = st->checks_version;
-    return 0;
+    PyObject *old = *setting ? *setting : Py_None;
+    if (!*setting)
+        Py_INCREF(old);
+    *setting = now == Py_None ? NULL : now;
+    Py_XINCREF(*setting);
+    st->setting++;
+    return old;
 }
 PyObject *core_set_checks(PyObject *module, PyObject *checks) {
     core_state *st = core_get_state(module);
-    if (checks != Py_None && !PyUnicode_Check(checks)) {
-        PyErr_SetString(PyExc_TypeError, "checks are a string, or None");
-        return NULL;
-    }
-    PyObject *old = st->checks ? st->checks : Py_None;
-    if (!st->checks)
-        Py_INCREF(old);
-    st->checks = checks == Py_None ? NULL : checks;
-    Py_XINCREF(st->checks);
-    st->checks_version++;
+    return change(st, &st->checks, checks, "checks are a string, or None");
+}
+PyObject *core_set_numerics(PyObject *module, PyObject *numerics) {
+    core_state *st = core_get_state(module);
+    const char *list = PyUnicode_Check(numerics) ? PyUnicode_AsUTF8AndSize(numerics, NULL) : NULL;
+    tm_context *ctx = PyErr_Occurred() ? NULL : tm_context_new();
+    if (!ctx)
+        return PyErr_Occurred() ? NULL : raise_no_memory();
+    PyObject *old = tm_numerics_check(ctx, list) == 0
+                        ? change(st, &st->numerics, numerics, "numerics are a string, or None")
+                        : raise_diags(ctx, "launch");
+    tm_context_free(ctx);
     return old;
+}
+/* [(option, choice, is default, meaning, what the option is about, evidence)] */
+PyObject *core_numeric_choices(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    tm_numeric n;
+    for (uint32_t i = 0; list && tm_numeric_get(i, &n) == 0; i++) {
+        PyObject *row = Py_BuildValue("(ssNsss)", n.option, n.choice, PyBool_FromLong(n.is_default), n.meaning, n.what,
+                                      n.evidence);
+        if (!row || PyList_Append(list, row) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
 }
 PyObject *core_set_order(PyObject *module, PyObject *args) {
     core_state *st = core_get_state(module);

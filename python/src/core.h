@@ -17,8 +17,8 @@ typedef struct core_state {
     PyObject *s_data_ptr, *s_untyped_storage, *s_nbytes, *s_is_cpu, *s_device, *s_base, *s_dtype,
         *s_array_struct, *s_array_interface, *s_dlpack, *s_dlpack_device, *s_shape, *s_strides,
         *s_padding, *s_round_f32_to_tf32;
-    PyObject *checks;       /* str or None: the list of checks that launches use */
-    uint64_t checks_version; /* changes with it */
+    PyObject *checks, *numerics; /* str or NULL: how launches want kernels to be decoded */
+    uint64_t setting;       /* changes with them */
     PyObject *empty;        /* {address: (bytearray, size)} of buffers that nobody has written */
     uint32_t order;         /* of launches: enum tm_order */
     uint64_t seed;
@@ -70,31 +70,37 @@ PyObject *core_load(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *core_make_launcher(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *core_make_specializer(PyObject *module, PyObject *native);
 
-/* A decoding of the kernel with other checks. */
-typedef struct kernel_variant {
-    struct kernel_variant *next;
+/* A kernel decoded in one way. */
+typedef struct decoding {
+    struct decoding *next;
     tm_kernel *kernel;
-    char checks[];
-} kernel_variant;
+    char *checks, *numerics; /* checks may be NULL */
+    bool counting;
+} decoding;
 typedef struct kernel_object {
     PyObject_HEAD
     PyObject *library; /* keeps the code alive */
     tm_kernel *kernel; /* what launches run */
     uint64_t written;  /* bit i: buffer i is stored to */
-    PyObject *recipe;  /* (which, constants, checks): what library.kernel was called with */
-    PyObject *twin;    /* the same kernel made for counting, NULL until one is needed; itself for such */
-    tm_kernel *own;    /* with the checks it was made with */
-    uint32_t index;
-    uint64_t checks_version;
-    const char *lines; /* a copy of the source lines, or NULL */
+    uint64_t setting;  /* that `kernel` is for */
+    uint32_t index, n_constants;
+    tm_constant_value *constants;
+    PyObject *names;   /* a dict that keeps the names of the constants alive, or NULL */
+    char *lines;       /* a copy of the source lines, or NULL */
     size_t lines_len;
-    bool has_lines, fixed; /* fixed: has function constants, keeps its checks */
-    kernel_variant *variants;
+    decoding *own, *decodings; /* own: as library.kernel was called; it is one of the list */
 } kernel_object;
-/* Makes k->kernel a decoding with the checks that are asked for now, and with source lines. */
+/* Finds or makes a decoding of the kernel. NULL with diagnostics in ctx or a Python exception. */
+decoding *kernel_decoding(tm_context *ctx, kernel_object *k, const char *checks, const char *numerics, bool count);
+/* The same for the checks and numerics that are asked for now. */
+tm_kernel *kernel_now(core_state *st, tm_context *ctx, kernel_object *k, bool count);
+/* Makes k->kernel the decoding that is asked for now, with source lines. */
 int kernel_prepare(core_state *st, tm_context *ctx, kernel_object *k, const char *lines, size_t len);
+void kernel_release(kernel_object *k);
 tm_library *library_of(PyObject *library);
 PyObject *core_set_checks(PyObject *module, PyObject *checks);
+PyObject *core_set_numerics(PyObject *module, PyObject *numerics);
+PyObject *core_numeric_choices(PyObject *module, PyObject *unused);
 PyObject *core_set_order(PyObject *module, PyObject *args);
 PyObject *core_mark_empty(PyObject *module, PyObject *args);
 /* The map of a marked buffer from this address on; NULL. */

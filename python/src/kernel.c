@@ -6,18 +6,7 @@
 
 static void kernel_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    kernel_object *k = (kernel_object *)self;
-    if (k->twin != self)
-        Py_XDECREF(k->twin);
-    Py_XDECREF(k->recipe);
-    free((void *)k->lines);
-    tm_kernel_free(k->own);
-    for (kernel_variant *v = k->variants, *next; v; v = next) {
-        next = v->next;
-        tm_kernel_free(v->kernel);
-        free(v);
-    }
-    Py_XDECREF(k->library);
+    kernel_release((kernel_object *)self);
     PyObject_Free(self);
     Py_DECREF(type);
 }

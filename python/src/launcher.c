@@ -174,7 +174,7 @@ static int fill_and_run(fill *f, PyObject *const *args, uint32_t grid[3]) {
     if (Py_TYPE(kernel) != l->st->kernel)
         return diag_at(f->ctx->ctx, NULL, TM9001, "the launcher was called without a kernel");
     f->written = kernel->written;
-    if (kernel->checks_version != l->st->checks_version || (l->lines && !kernel->has_lines))
+    if (kernel->setting != l->st->setting || (l->lines && !kernel->lines))
         TRY(kernel_prepare(l->st, f->ctx, kernel, l->lines ? PyBytes_AsString(l->lines) : NULL,
                            l->lines ? (size_t)PyBytes_Size(l->lines) : 0));
     memset(f->scalars, 0, l->scalar_bytes);

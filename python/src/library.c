@@ -3,7 +3,6 @@
  * decoded for the virtual GPU. Kernel.launch binds buffers by index and is what tools use; Triton's
  * launches go through launcher.c. */
 #include "core.h"
-#include <stddef.h>
 #include <stdlib.h>
 
 typedef struct library {
@@ -182,52 +181,47 @@ static int read_constants(PyObject *dict, tm_constant_value **out, uint32_t *n) 
     return 0;
 }
 
-static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"which", "constants", "checks", "counting", NULL};
+/* The function `index` as one decoding of it; NULL with an exception. */
+static kernel_object *make_kernel(PyObject *self, tm_context *ctx, uint32_t index, PyObject *dict, const char *checks,
+                                  const char *numerics, bool count) {
     library *l = (library *)self;
-    PyObject *which, *dict = NULL;
-    const char *checks = NULL;
-    int count = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!zp", names, &which, &PyDict_Type, &dict, &checks, &count))
+    core_state *st = core_get_state(l->module);
+    kernel_object *k = PyObject_New(kernel_object, st->kernel);
+    if (!k)
         return NULL;
-    long index = find_function(l->lib, which);
+    memset((char *)k + sizeof(PyObject), 0, sizeof *k - sizeof(PyObject));
+    Py_INCREF(self);
+    k->library = self;
+    k->index = index;
+    k->names = dict ? PyDict_Copy(dict) : NULL;
+    bool ok = !dict || (k->names && read_constants(k->names, &k->constants, &k->n_constants) == 0);
+    if (ok && (k->own = kernel_decoding(ctx, k, checks, numerics, count))) {
+        k->kernel = k->own->kernel;
+        k->written = written_buffers(ctx, l->lib, index);
+        return k;
+    }
+    if (!PyErr_Occurred())
+        raise_diags(ctx, "library");
+    Py_DECREF((PyObject *)k);
+    return NULL;
+}
+
+static PyObject *library_kernel(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"which", "constants", "checks", "counting", "numerics", NULL};
+    PyObject *which, *dict = NULL;
+    const char *checks = NULL, *numerics = NULL;
+    int count = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!zpz", names, &which, &PyDict_Type, &dict, &checks, &count,
+                                     &numerics))
+        return NULL;
+    long index = find_function(((library *)self)->lib, which);
     if (index < 0)
         return NULL;
-    tm_constant_value *constants = NULL;
-    uint32_t n = 0;
-    if (dict && read_constants(dict, &constants, &n) != 0) {
-        free(constants);
-        return NULL;
-    }
     tm_context *ctx = tm_context_new();
-    kernel_object *k = NULL;
-    tm_kernel *decoded = !ctx ? NULL : (count ? tm_kernel_new_counting : tm_kernel_new)(
-                                           ctx, l->lib, (uint32_t)index, constants, n, checks);
-    if (decoded)
-        k = PyObject_New(kernel_object, core_get_state(l->module)->kernel);
-    if (k) {
-        Py_INCREF(self);
-        k->library = self;
-        memset((char *)k + offsetof(kernel_object, kernel), 0, sizeof *k - offsetof(kernel_object, kernel));
-        k->kernel = k->own = decoded;
-        k->index = (uint32_t)index;
-        k->fixed = n > 0;
-        k->written = written_buffers(ctx, l->lib, (uint32_t)index);
-        k->twin = count ? (PyObject *)k : NULL;
-        PyObject *no_constants = dict ? NULL : PyDict_New();
-        k->recipe = Py_BuildValue("(OOzi)", which, dict ? dict : no_constants, checks, 1);
-        Py_XDECREF(no_constants);
-        if (!k->recipe)
-            PyErr_Clear();
-    } else if (ctx) {
-        raise_diags(ctx, "library");
-        tm_kernel_free(decoded);
-    } else {
-        PyErr_NoMemory();
-    }
-    if (ctx)
-        tm_context_free(ctx);
-    free(constants);
+    if (!ctx)
+        return raise_no_memory();
+    kernel_object *k = make_kernel(self, ctx, (uint32_t)index, dict, checks, numerics, count);
+    tm_context_free(ctx);
     return (PyObject *)k;
 }
 

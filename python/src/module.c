@@ -52,6 +52,9 @@ static PyMethodDef core_methods[] = {
      "set_profile(sink, banks=32, bank_bytes=4): calls `sink` with the Counters of each launch from now on;\n"
      "None: no more. Returns the arguments that bring back what was set before."},
     {"set_checks", core_set_checks, METH_O, "The checks of all launches from now on, or None; returns the old ones."},
+    {"set_numerics", core_set_numerics, METH_O,
+     "The numerics of all launches from now on (\"denormals=keep,fmuladd=split\"), or None; returns the old ones."},
+    {"numeric_choices", core_numeric_choices, METH_NOARGS, "What numerics there are, as rows of strings."},
     {"set_order", core_set_order, METH_VARARGS, "set_order(order, seed) of all launches; returns the old ones."},
     {"mark_empty", core_mark_empty, METH_VARARGS, "mark_empty(address, size or None): a buffer nobody has written."},
     {"current_device", core_zero, METH_NOARGS, "The number of the current device."},

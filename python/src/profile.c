@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting launches. While a sink is set, each launch runs the kernel's twin, which was decoded for
- * counting when it was first needed, and the sink is called with the launch's Counters. Without a sink
- * a launch pays one comparison. */
+/* Counting launches. While a sink is set, each launch runs the kernel as decoded for counting, and the sink
+ * is called with the launch's Counters. Without a sink a launch pays one comparison. */
 #include "core.h"
 
 typedef struct counters_object {
@@ -81,46 +80,29 @@ PyType_Spec counters_spec = {
     .slots = counters_slots,
 };
 
-/* The kernel decoded for counting: a borrowed reference. */
-static kernel_object *twin_of(kernel_object *k) {
-    if (k->twin)
-        return (kernel_object *)k->twin;
-    PyObject *make = k->recipe ? PyObject_GetAttrString(k->library, "kernel") : NULL;
-    k->twin = make ? PyObject_CallObject(make, k->recipe) : NULL;
-    Py_XDECREF(make);
-    if (!k->twin && !PyErr_Occurred())
-        PyErr_NoMemory();
-    return (kernel_object *)k->twin;
-}
-
 int counting_begin(core_state *st, kernel_object *k, counting *out) {
     *out = (counting){.kernel = k->kernel};
     if (!st->profile)
         return 0;
-    kernel_object *twin = twin_of(k);
-    tm_context *ctx = twin ? tm_context_new() : NULL;
+    tm_context *ctx = tm_context_new();
     if (!ctx)
-        return -1;
-    if (k->has_lines && !twin->has_lines && tm_kernel_set_lines(ctx, twin->kernel, k->lines, k->lines_len) != 0) {
-        raise_diags(ctx, "launch");
-        tm_context_free(ctx);
-        return -1;
-    }
-    twin->has_lines |= k->has_lines;
-    tm_counters *into = tm_counters_new(ctx, twin->kernel);
+        return raise_no_memory(), -1;
+    tm_kernel *kernel = kernel_now(st, ctx, k, true);
+    tm_counters *into = kernel ? tm_counters_new(ctx, kernel) : NULL;
     if (into && tm_counters_banks(ctx, into, st->banks, st->bank_bytes) != 0) {
         tm_counters_free(into);
         into = NULL;
     }
     counters_object *c = into ? PyObject_New(counters_object, st->counters) : NULL;
-    if (!c) {
-        raise_diags(ctx, "launch");
-        tm_counters_free(into);
-    } else {
-        Py_INCREF(twin);
-        c->kernel = (PyObject *)twin;
+    if (c) {
+        Py_INCREF((PyObject *)k);
+        c->kernel = (PyObject *)k;
         c->counters = into;
-        *out = (counting){.counters = (PyObject *)c, .kernel = twin->kernel, .into = into};
+        *out = (counting){.counters = (PyObject *)c, .kernel = kernel, .into = into};
+    } else {
+        if (!PyErr_Occurred())
+            raise_diags(ctx, "launch");
+        tm_counters_free(into);
     }
     tm_context_free(ctx);
     return c ? 0 : -1;

@@ -7,8 +7,9 @@ opens a metallib, `profile` counts what launches do."""
 from ._core import Artifact, Kernel, Library, compile, isa, load, passes, target, version
 from .check import check, mark_empty
 from .errors import CompileError, Diagnostic, Error, LaunchError, LibraryError
+from .numerics import numerics
 from .profile import Profile, profile
 
 __version__ = version().split("+")[0]
 __all__ = ["Artifact", "CompileError", "Diagnostic", "Error", "Kernel", "LaunchError", "Library", "LibraryError",
-           "Profile", "check", "compile", "isa", "load", "mark_empty", "passes", "profile", "target", "version"]
+           "Profile", "check", "compile", "isa", "load", "mark_empty", "numerics", "passes", "profile", "target", "version"]

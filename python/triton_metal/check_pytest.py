@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin: `pytest --metal-check` runs each test with all checks of the virtual GPU on,
-`--metal-checks=races,bounds` with those. A test marked `metal_check("bounds")` gets its own."""
+`--metal-checks=races,bounds` with those, `--metal-numerics=denormals=keep` with other choices of arithmetic.
+A test marked `metal_check("bounds")` gets its own checks."""
+from contextlib import ExitStack
+
 import pytest
 
 
@@ -10,6 +13,8 @@ def pytest_addoption(parser):
                     help="run kernels with all checks of triton-metal's virtual GPU")
     group.addoption("--metal-checks", metavar="LIST", dest="metal_check",
                     help="run kernels with these checks: names separated by commas")
+    group.addoption("--metal-numerics", metavar="LIST", dest="metal_numerics",
+                    help="run kernels with these choices of what Apple leaves open, as denormals=keep,fmuladd=split")
 
 
 def pytest_configure(config):
@@ -20,9 +25,12 @@ def pytest_configure(config):
 def _metal_check(request):
     mark = request.node.get_closest_marker("metal_check")
     checks = mark.args[0] if mark else request.config.getoption("metal_check", None)
-    if checks is None:
-        yield
-        return
-    from . import check
-    with check(checks):
+    choices = request.config.getoption("metal_numerics", None)
+    with ExitStack() as stack:
+        if checks is not None or choices is not None:
+            from . import check, numerics
+            if checks is not None:
+                stack.enter_context(check(checks))
+            if choices is not None:
+                stack.enter_context(numerics(choices))
         yield

@@ -104,7 +104,7 @@ static int print_function(cli *c, tm_library *lib, u32 index) {
 }
 
 static int print_bytecode(cli *c, tm_library *lib, u32 index) {
-    tm_kernel *k = tm_kernel_new(c->ctx, lib, index, NULL, 0, NULL);
+    tm_kernel *k = tm_kernel_new(c->ctx, lib, index, NULL);
     const char *listing = NULL;
     if (k)
         tm_kernel_listing(c->ctx, k, &listing);

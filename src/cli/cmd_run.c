@@ -10,7 +10,7 @@
 enum { MAX_ARGS = 64 };
 
 typedef struct run_request {
-    const char *path, *name, *checks, *chip, *trace;
+    const char *path, *name, *checks, *numerics, *chip, *trace;
     u32 grid[3], group[3], banks[3], threads;
     option_list args, outs, threadgroup, constants;
     bool time, counters;
@@ -195,8 +195,9 @@ static tm_status show_counters(run_state *s, const run_request *r, const tm_coun
 static tm_status execute(run_state *s, run_request *r) {
     TRY(prepare(s, r));
     bool count = r->counters || r->trace;
-    tm_kernel *k = (count ? tm_kernel_new_counting : tm_kernel_new)(s->c->ctx, s->lib, s->index, s->constants,
-                                                                    s->n_constants, r->checks);
+    tm_kernel_options options = {.constants = s->constants, .n_constants = s->n_constants, .checks = r->checks,
+                                 .numerics = r->numerics, .counting = count};
+    tm_kernel *k = tm_kernel_new(s->c->ctx, s->lib, s->index, &options);
     if (!k)
         return -1;
     tm_counters *counters = count ? tm_counters_new(s->c->ctx, k) : NULL;
@@ -249,6 +250,12 @@ static int run_run(cli *c, const command *self, int argc, char **argv) {
         {"--threadgroup", OPT_LIST, &r.threadgroup, "INDEX=BYTES", "size of a threadgroup buffer"},
         {"--constant", OPT_LIST, &r.constants, "NAME=TYPE:VALUE", "a function constant, by name or number"},
         {"--check", OPT_TEXT, &r.checks, "LIST", "checks: bounds,barriers if not given; all, none; see docs/checks.md"},
+        {"--numerics", OPT_TEXT, &r.numerics, "LIST", "what Apple leaves open of arithmetic; the first choices if not given:"},
+#define NUMERIC(option, what, evidence)
+#define CHOICE(option, choice, meaning) {"  " #option "=" #choice, OPT_TEXT, &r.numerics, NULL, meaning},
+#include "vgpu/numerics.def"
+#undef NUMERIC
+#undef CHOICE
         {"--threads", OPT_NUMBER, &r.threads, "N", "host threads; all cores if not given"},
         {"--counters", OPT_FLAG, &r.counters, NULL, "print counts and model times (with --json, all of them as JSON)"},
         {"--chip", OPT_TEXT, &r.chip, "NAME", "the chip of the model: m1, m2-pro, ...; all if not given"},

@@ -197,21 +197,25 @@ TM_API int tm_function_verify(tm_context *ctx, tm_library *lib, uint32_t index) 
     return air_check_rules(m, lib->kernel.air_minor);
 }
 
-static tm_kernel *kernel_new(tm_context *ctx, tm_library *lib, uint32_t index, const tm_constant_value *constants,
-                             uint32_t n_constants, const char *checks, bool count) {
+TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index, const tm_kernel_options *options) {
+    static const tm_kernel_options defaults = {0};
+    const tm_kernel_options *o = options ? options : &defaults;
     vgpu_checks on;
+    vgpu_numerics numerics;
     const char *bad;
     int bad_len;
-    if (!vgpu_checks_parse(checks, &on, &bad, &bad_len)) {
+    if (!vgpu_checks_parse(o->checks, &on, &bad, &bad_len)) {
         diag_at(ctx->ctx, NULL, TM5903, bad_len, bad);
         return NULL;
     }
-    on.count = count;
+    if (vgpu_numerics_parse(ctx->ctx, o->numerics, &numerics) != 0)
+        return NULL;
+    on.count = o->counting != 0;
     air_module *m = open_module(ctx->ctx, lib, index);
     tm_kernel *k = m ? calloc(1, sizeof *k) : NULL;
     if (!k)
         return NULL;
-    k->k = vgpu_decode(ctx->ctx, m, constants, n_constants, on);
+    k->k = vgpu_decode(ctx->ctx, m, o->constants, o->n_constants, on, numerics);
     if (!k->k) {
         free(k);
         return NULL;
@@ -219,16 +223,19 @@ static tm_kernel *kernel_new(tm_context *ctx, tm_library *lib, uint32_t index, c
     return k;
 }
 
-TM_API tm_kernel *tm_kernel_new(tm_context *ctx, tm_library *lib, uint32_t index,
-                                const tm_constant_value *constants, uint32_t n_constants,
-                                const char *checks) {
-    return kernel_new(ctx, lib, index, constants, n_constants, checks, false);
+TM_API int tm_numeric_get(uint32_t index, tm_numeric *out) {
+    if (index >= vgpu_choice_count)
+        return -1;
+    const vgpu_choice *c = &vgpu_choices[index];
+    const vgpu_option_info *o = &vgpu_options[c->option];
+    *out = (tm_numeric){.option = o->name, .what = o->what, .evidence = o->evidence, .choice = c->name,
+                        .meaning = c->meaning, .is_default = c->value == 0};
+    return 0;
 }
 
-TM_API tm_kernel *tm_kernel_new_counting(tm_context *ctx, tm_library *lib, uint32_t index,
-                                         const tm_constant_value *constants, uint32_t n_constants,
-                                         const char *checks) {
-    return kernel_new(ctx, lib, index, constants, n_constants, checks, true);
+TM_API int tm_numerics_check(tm_context *ctx, const char *numerics) {
+    vgpu_numerics parsed;
+    return vgpu_numerics_parse(ctx->ctx, numerics, &parsed);
 }
 
 TM_API int tm_kernel_set_lines(tm_context *ctx, tm_kernel *k, const char *lines, size_t len) {

@@ -95,7 +95,7 @@ struct vgpu_kernel {
     struct count_plan *count; /* NULL unless decoded with checks.count */
     u32 granule, n_atomics; /* log2 of the smallest access; atomic instructions */
     const struct vlines *lines; /* NULL, or the source lines of its instructions */
-    bool flush;       /* f32 subnormals are zero */
+    vgpu_numerics numerics;
     struct vpool *pool; /* idle workers */
 };
 

@@ -50,6 +50,7 @@ void vgpu_print(text *out, const vgpu_kernel *k) {
                      "%u bytes thread\n",
                 k->name, k->n_code, k->n_wide, k->n_scalar, k->n_scalar_consts, k->tg_bytes,
                 k->thread_bytes);
+    vgpu_numerics_print(out, &k->numerics);
     for (u32 p = 0; p < k->n_params; p++)
         if (k->params[p].reg >= 0)
             text_printf(out, "  %s%d = %s\n", k->params[p].kind == VPARAM_LANES ? "w" : "s",

@@ -336,7 +336,7 @@ static void work(launch *l, bool may_stop, bool *stopped) {
     }
     for (u32 i = 0; i < w->n_ctx; i++)
         w->ctx[i].tally = tally;
-    u64 flags = vexec_flush(l->k->flush);
+    u64 flags = vexec_flush(l->k->numerics.denormals == VGPU_denormals_flush);
     for (;;) {
         u64 g = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
         if (g >= l->total || g > __atomic_load_n(&l->fault_group, __ATOMIC_RELAXED))

@@ -3,6 +3,7 @@
  * the compiler. The public API (tritonmetal.h) is a thin layer over this. */
 #pragma once
 #include "air/air.h"
+#include "vgpu/numerics.h"
 #include "tritonmetal.h"
 
 typedef struct vgpu_kernel vgpu_kernel;
@@ -17,7 +18,7 @@ bool vgpu_checks_parse(const char *list, vgpu_checks *out, const char **bad, int
 
 /* Does not keep the module. NULL with 30xx diagnostics (unsupported intrinsic by name, texture, ...). */
 vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
-                         u32 n_constants, vgpu_checks checks);
+                         u32 n_constants, vgpu_checks checks, vgpu_numerics numerics);
 void vgpu_kernel_free(vgpu_kernel *k);
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *params);
 /* Source lines of its instructions (lines.c says how they are written). Not while it runs. */

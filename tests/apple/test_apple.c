@@ -85,7 +85,7 @@ static bool names_tensor(const char *message) {
 }
 static void check_decoding(tm_ctx *ctx, const metallib_func *f, air_module *m, counts *n) {
     vgpu_checks checks = {.bounds = true, .barriers = true};
-    vgpu_kernel *k = vgpu_decode(ctx, m, NULL, 0, checks);
+    vgpu_kernel *k = vgpu_decode(ctx, m, NULL, 0, checks, (vgpu_numerics){0});
     if (!k && (f->air_minor < 8 || !names_tensor(why_of(ctx))))
         fail_msg("%s does not decode: %s", f->name, why_of(ctx));
     n->decoded += k != NULL;

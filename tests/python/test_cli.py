@@ -98,6 +98,18 @@ def test_run(add, tmp_path):
     assert np.array_equal(np.load(tmp_path / "out.npy"), x + y)
 
 
+def test_run_with_other_numerics(add, tmp_path):
+    small = np.full(100, 2.0**-130, np.float32)
+    np.save(tmp_path / "x.npy", small)
+    words = ["run", add / "add.metallib", "--grid", 2, "--group", 64, "--arg", "0=x.npy", "--arg", "1=x.npy", "--arg",
+             "2=float32[100]", "--arg", "3=int32:100", "--out", "2=out.npy"]
+    for choices, want in ([], 0), (["--numerics", "denormals=keep"], 2.0**-129):
+        tool(*words, *choices, cwd=tmp_path)
+        assert (np.load(tmp_path / "out.npy") == want).all()
+    assert "TM5909" in tool(*words, "--numerics", "denormals=off", status=1, cwd=tmp_path).stderr
+    assert "denormals=keep" in tool("run", "--help").stdout
+
+
 def test_run_finds_a_store_out_of_bounds(add, tmp_path):
     done = tool("run", add / "add.metallib", "--grid", 2, "--group", 64, "--arg", "0=float32[100]", "--arg",
                 "1=float32[100]", "--arg", "2=float32[90]", "--arg", "3=int32:100", cwd=tmp_path, status=1)

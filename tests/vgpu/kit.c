@@ -124,7 +124,7 @@ void kit_ret(kit *k) { kit_add(k, AIR_RET, k->none, 0, NULL); }
 void kit_bind(kit *k, u32 buffer, void *data, size_t size) {
     k->args[buffer] = (tm_arg){data ? TM_ARG_BUFFER : TM_ARG_THREADGROUP, buffer, data, size, 0};
 }
-vgpu_kernel *kit_decode(kit *k) { return vgpu_decode(k->ctx, k->m, NULL, 0, k->checks); }
+vgpu_kernel *kit_decode(kit *k) { return vgpu_decode(k->ctx, k->m, NULL, 0, k->checks, k->numerics); }
 tm_status kit_run(kit *k, u32 groups, u32 threads) {
     vgpu_kernel *g = kit_decode(k);
     if (!g)

@@ -16,6 +16,7 @@ typedef struct kit {
     air_value *buffer[KIT_BUFFERS], *lane, *simd, *group;
     tm_arg args[KIT_BUFFERS];
     vgpu_checks checks;   /* all at first */
+    vgpu_numerics numerics;
     u32 grid_threads;     /* of a ragged grid; 0 else */
 } kit;
 

@@ -15,7 +15,7 @@ static tm_status run_with(kit *k, const char *checks, u32 groups, u32 threads) {
     const char *bad;
     int len;
     assert_true(vgpu_checks_parse(checks, &on, &bad, &len));
-    vgpu_kernel *g = vgpu_decode(k->ctx, k->m, NULL, 0, on);
+    vgpu_kernel *g = vgpu_decode(k->ctx, k->m, NULL, 0, on, (vgpu_numerics){0});
     assert_non_null(g);
     tm_launch_params p = {.grid = {groups, 1, 1}, .group = {threads, 1, 1}, .args = k->args,
                           .n_args = k->n_buffers, .max_steps = 100000};

@@ -14,7 +14,7 @@ typedef struct counted {
 
 static counted run_with(kit *k, u32 groups, u32 threads, u32 host_threads, u32 banks) {
     vgpu_checks on = {.bounds = true, .barriers = true, .count = true};
-    vgpu_kernel *kernel = vgpu_decode(k->ctx, k->m, NULL, 0, on);
+    vgpu_kernel *kernel = vgpu_decode(k->ctx, k->m, NULL, 0, on, (vgpu_numerics){0});
     assert_non_null(kernel);
     tm_counters *t = counters_new(kernel);
     t->sum.banks = banks;
@@ -165,7 +165,7 @@ static void lines_gather_their_instructions(void **state) {
     ((air_inst *)y)->loc = &other;
     kit_bind(&k, 0, a, sizeof a);
     vgpu_checks on = {.bounds = true, .barriers = true, .count = true};
-    vgpu_kernel *kernel = vgpu_decode(k.ctx, k.m, NULL, 0, on);
+    vgpu_kernel *kernel = vgpu_decode(k.ctx, k.m, NULL, 0, on, (vgpu_numerics){0});
     tm_counters *t = counters_new(kernel);
     tm_launch_params p1 = {.grid = {3, 1, 1}, .group = {32, 1, 1}, .args = k.args, .n_args = 1, .counters = t};
     assert_int_equal(vgpu_run(k.ctx, kernel, &p1), 0);
@@ -261,7 +261,7 @@ static void kernels_not_counted_have_no_words_for_it(void **state) {
     kit_ret(&k);
     vgpu_kernel *plain = kit_decode(&k);
     vgpu_checks on = {.bounds = true, .barriers = true, .count = true};
-    vgpu_kernel *counting = vgpu_decode(k.ctx, k.m, NULL, 0, on);
+    vgpu_kernel *counting = vgpu_decode(k.ctx, k.m, NULL, 0, on, (vgpu_numerics){0});
     u32 words = 0;
     for (u32 i = 0; i < plain->n_code; i++)
         assert_true(plain->code[i].op < VOP_count);
@@ -292,7 +292,7 @@ static void model_is_a_range_on_every_chip(void **state) {
     kit_ret(&k);
     kit_bind(&k, 0, a, sizeof a);
     vgpu_checks on = {.bounds = true, .barriers = true, .count = true};
-    vgpu_kernel *kernel = vgpu_decode(k.ctx, k.m, NULL, 0, on);
+    vgpu_kernel *kernel = vgpu_decode(k.ctx, k.m, NULL, 0, on, (vgpu_numerics){0});
     tm_counters *t = counters_new(kernel);
     tm_launch_params p1 = {.grid = {32, 1, 1}, .group = {128, 1, 1}, .args = k.args, .n_args = 1, .counters = t};
     assert_int_equal(vgpu_run(k.ctx, kernel, &p1), 0);

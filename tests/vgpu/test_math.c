@@ -91,9 +91,28 @@ static void edges(void) {
                 fail_msg("%s(%g) on %s = %g, not %g", e[f].name, x[i], vgpu_isa(), out[i], e[f].f(x[i]));
     }
 }
+/* A lane's value does not depend on what the others compute. */
+static void neighbours(void) {
+    static const char *const names[] = {"air.sin.f32", "air.cos.f32"};
+    static float alone[N];
+    for (u32 f = 0; f < COUNT_OF(names); f++) {
+        for (u32 i = 0; i < N; i++)
+            in[i] = (float)i * 0.37f;
+        eval(names[f]);
+        memcpy(alone, out, sizeof out);
+        for (u32 i = 0; i < N; i += 4)
+            in[i] = 1e6f;
+        eval(names[f]);
+        for (u32 i = 0; i < N; i++)
+            if (i % 4)
+                assert_true(out[i] == alone[i]);
+    }
+}
 static void test_accuracy(void **state) { kit_each_isa(accuracy); }
 static void test_edges(void **state) { kit_each_isa(edges); }
+static void test_neighbours(void **state) { kit_each_isa(neighbours); }
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_edges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_accuracy), cmocka_unit_test(test_edges),
+                                       cmocka_unit_test(test_neighbours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,9 @@
 """The driver half of the backend: which process it is active in, loading kernels, launching them.
 
 TRITON_BACKEND=metal selects it beside other backends; without the variable it is active where no
-other driver is. TRITON_METAL_CHECK, TRITON_METAL_THREADS and TRITON_METAL_MAX_STEPS configure the
-virtual GPU (checks to run, host threads, when a loop counts as endless); TRITON_METAL_PROFILE and
+other driver is. TRITON_METAL_CHECK, TRITON_METAL_NUMERICS, TRITON_METAL_THREADS and
+TRITON_METAL_MAX_STEPS configure the virtual GPU (checks to run, what Apple leaves open of arithmetic, host
+threads, when a loop counts as endless); TRITON_METAL_PROFILE and
 TRITON_METAL_BENCH what is counted (profile.py)."""
 import os
 
@@ -36,11 +37,12 @@ class Utils:
     def __init__(self):
         self.target = _core.target(options.default_target())
         self.checks = os.environ.get("TRITON_METAL_CHECK") or os.environ.get("TRITON_METAL_CHECKS") or None
+        self.numerics = os.environ.get("TRITON_METAL_NUMERICS") or None
 
     def load_binary(self, name, binary, shared, device):
         """(module, function, registers, spills, largest threadgroup)."""
         library = _core.load(binary)
-        return library, library.kernel(name, checks=self.checks), 0, 0, self.target["max_threads"]
+        return library, library.kernel(name, checks=self.checks, numerics=self.numerics), 0, 0, self.target["max_threads"]
 
     def unload_module(self, module):
         pass  # the objects own their memory

@@ -4,6 +4,7 @@
  * per family; vectors are done element by element. */
 #include "vgpu/decode/build.h"
 #include "vgpu/check/check.h"
+#include <math.h>
 
 typedef struct vcall { /* one call while it is decoded */
     vinstance *in;
@@ -26,6 +27,45 @@ static u32 signed_arg(vbuild *b, vcall *k, u32 n) {
 static bool is_d(vcall *k) { return k->t.cls == CLS_D; }
 
 /* ---- Conversions ---------------------------------------------------------------------------------- */
+static u32 saturated(vbuild *b, vtype t, bool ts, u32 v) {
+    if (t.cls == CLS_D)
+        return norm(b, t, v_op1(b, ts ? VOP_f2s_d : VOP_f2u_d, v));
+    v = v_op1(b, ts ? VOP_f2s : VOP_f2u, v);
+    if (t.bits == 32)
+        return v;
+    if (b->k->numerics.convert == VGPU_convert_wide)
+        return norm(b, t, v);
+    if (!ts)
+        return v_op2(b, VOP_umin_w, v, v_w(b, (1u << t.bits) - 1));
+    v = v_op2(b, VOP_smin_w, v, v_w(b, (1u << (t.bits - 1)) - 1));
+    return norm(b, t, v_op2(b, VOP_smax_w, v, v_w(b, 0u - (1u << (t.bits - 1)))));
+}
+static u32 v_f32(vbuild *b, double x) {
+    float f = (float)x;
+    u32 bits;
+    memcpy(&bits, &f, 4);
+    return v_w(b, bits);
+}
+/* Whether the whole part of f32 v fits: its bounds are powers of two, but for the lower one of a signed type
+ * that f32 can tell from the number before. */
+static u32 fits_int(vbuild *b, vtype t, bool ts, u32 v) {
+    double top = ldexp(1.0, t.bits - ts);
+    u32 below = v_op2(b, VOP_folt, v, v_f32(b, top));
+    u32 above = ts && t.bits > 16 ? v_op2(b, VOP_fole, v_f32(b, -top), v)
+                                  : v_op2(b, VOP_folt, v_f32(b, ts ? -top - 1 : -1), v);
+    return v_op2(b, VOP_and_m, below, above);
+}
+static u32 float_to_int(vbuild *b, vtype t, bool ts, u32 v) {
+    bool wide = t.cls == CLS_D;
+    u32 r;
+    switch (b->k->numerics.convert) {
+    case VGPU_convert_wrap: return norm(b, t, v_op1(b, wide ? VOP_f2w_d : VOP_f2w, v));
+    case VGPU_convert_poison:
+        r = norm(b, t, v_const(b, t.cls, wide ? 0xA5A5A5A5A5A5A5A5ull : 0xA5A5A5A5u));
+        return v_op3(b, wide ? VOP_sel_d : VOP_sel_w, fits_int(b, t, ts, v), saturated(b, t, ts, v), r);
+    default: return saturated(b, t, ts, v);
+    }
+}
 u32 convert_value(vbuild *b, vtype f, bool fs, vtype t, bool ts, u32 v) {
     if (f.fp && t.fp)
         return round_fp(b, t, v);
@@ -42,15 +82,7 @@ u32 convert_value(vbuild *b, vtype f, bool fs, vtype t, bool ts, u32 v) {
             return v_op2(b, VOP_fune, v, v_w(b, 0));
         if (b->k->checks.converts)
             guard_operands(b, GUARD_CONVERT, t, 1, &v, ts ? GUARD_SIGNED : 0);
-        if (t.cls == CLS_D)
-            return norm(b, t, v_op1(b, ts ? VOP_f2s_d : VOP_f2u_d, v));
-        v = v_op1(b, ts ? VOP_f2s : VOP_f2u, v);
-        if (t.bits == 32)
-            return v;
-        if (!ts)
-            return v_op2(b, VOP_umin_w, v, v_w(b, (1u << t.bits) - 1));
-        v = v_op2(b, VOP_smin_w, v, v_w(b, (1u << (t.bits - 1)) - 1));
-        return norm(b, t, v_op2(b, VOP_smax_w, v, v_w(b, 0u - (1u << (t.bits - 1)))));
+        return float_to_int(b, t, ts, v);
     }
     if (t.cls == CLS_M)
         return v_op2(b, f.cls == CLS_D ? VOP_ne_d : VOP_ne_w, v, v_const(b, f.cls, 0));
@@ -89,6 +121,12 @@ static u32 do_copysign(vbuild *b, vcall *k, u16 op) {
 }
 static u32 do_fma(vbuild *b, vcall *k, u16 op) {
     return round_fp(b, k->t, v_op3(b, VOP_ffma, arg(k, 0), arg(k, 1), arg(k, 2)));
+}
+static u32 do_fmuladd(vbuild *b, vcall *k, u16 op) {
+    if (b->k->numerics.fmuladd == VGPU_fmuladd_fuse)
+        return do_fma(b, k, op);
+    u32 product = round_fp(b, k->t, v_op2(b, VOP_fmul, arg(k, 0), arg(k, 1)));
+    return round_fp(b, k->t, v_op2(b, VOP_fadd, product, arg(k, 2)));
 }
 static u32 do_fma_fraction(vbuild *b, vcall *k, u16 op) {
     u32 x = arg(k, 0), f = v_op2(b, VOP_fsub, x, v_op1(b, VOP_ffloor, x));
@@ -388,8 +426,12 @@ static void do_matrix_memory(vbuild *b, vcall *k, bool store) {
     i->align = (u8)log2_u64(size);
 }
 static void do_mma(vbuild *b, vcall *k) {
-    k->out[0] = v_op3(b, VOP_xmma, k->a[0][0], k->a[1][0], k->a[2][0]);
-    v_at(b, k->out[0])->def->x = (u16)element_kind(k->i->v.type);
+    u8 order = b->k->numerics.matrix;
+    k->out[0] = v_op3(b, order == VGPU_matrix_sequential ? VOP_xmma : VOP_xmma_by, k->a[0][0], k->a[1][0],
+                      k->a[2][0]);
+    vinst *i = v_at(b, k->out[0])->def;
+    i->x = (u16)element_kind(k->i->v.type);
+    i->imm = order;
 }
 static void do_matrix_fill(vbuild *b, vcall *k, u16 op) { k->out[0] = v_op1(b, op, k->a[0][0]); }
 
@@ -490,7 +532,7 @@ static const family families[] = {
     {"powr", PER_COMP, VOP_fpow, do_math2},      {"atan2", PER_COMP, VOP_fatan2, do_math2},
     {"fmod", PER_COMP, VOP_fmod, do_math2},      {"nextafter", PER_COMP, 0, do_next},
     {"ldexp", PER_COMP, 0, do_ldexp},            {"fma", PER_COMP, 0, do_fma},
-    {"fmuladd", PER_COMP, 0, do_fma},            {"fract", PER_COMP, 0, do_fma_fraction},
+    {"fmuladd", PER_COMP, 0, do_fmuladd},            {"fract", PER_COMP, 0, do_fma_fraction},
     {"saturate", PER_COMP, 0, do_saturate},      {"sincos", WHOLE, W_SINCOS, NULL},
     {"dot", WHOLE, W_DOT, NULL},
     {"fmin", PER_COMP, 0, do_min},               {"fmax", PER_COMP, 1, do_min},

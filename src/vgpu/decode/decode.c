@@ -536,7 +536,7 @@ static tm_status decode_body(vbuild *b, air_func *f) {
 }
 static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const air_kernel *ak,
                                const tm_constant_value *constants, u32 n_constants,
-                               vgpu_checks checks, vgpu_kernel *with_data) {
+                               vgpu_checks checks, vgpu_numerics numerics, vgpu_kernel *with_data) {
     vbuild b = {.ctx = ctx, .m = m, .a = arena_new(), .budget = 2000000, .constants = constants,
                 .n_constants = n_constants, .kernel = ak, .lane = NO};
     vgpu_kernel *k;
@@ -551,7 +551,7 @@ static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const ai
     }
     k->name = arena_str(k->arena, f->v.name ? f->v.name : "?", f->v.name ? strlen(f->v.name) : 1);
     k->checks = checks;
-    k->flush = true;
+    k->numerics = numerics;
     k->granule = 2;
     k->max_threads = ak ? ak->max_threads : 1;
     b.k = k;
@@ -574,7 +574,7 @@ static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const ai
 
 /* Runs the module's static initialisers on the constant memory that the kernel will read. */
 static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
-                                  u32 n_constants, vgpu_kernel *k) {
+                                  u32 n_constants, vgpu_numerics numerics, vgpu_kernel *k) {
     for (u32 g = 0; g < m->globals.count; g++) {
         air_global *ctors = m->globals.at[g];
         if (!ctors->v.name || strcmp(ctors->v.name, "llvm.global_ctors") != 0 || !ctors->init ||
@@ -590,7 +590,7 @@ static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_
             if (!f->first)
                 continue;
             vgpu_checks on = {.bounds = true, .barriers = true};
-            vgpu_kernel *init = decode_one(ctx, m, f, NULL, constants, n_constants, on, NULL);
+            vgpu_kernel *init = decode_one(ctx, m, f, NULL, constants, n_constants, on, numerics, NULL);
             if (!init)
                 return -1;
             if (k->const_size == init->const_size && k->const_data)
@@ -608,7 +608,7 @@ static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_
 }
 
 vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
-                         u32 n_constants, vgpu_checks checks) {
+                         u32 n_constants, vgpu_checks checks, vgpu_numerics numerics) {
     air_kernel ak;
     if (air_kernel_read(m, &ak) != 0)
         return NULL;
@@ -619,8 +619,8 @@ vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *co
     arena *a = arena_new();
     vgpu_kernel *k = ARENA_NEW(a, vgpu_kernel);
     k->arena = a;
-    if (run_initialisers(ctx, m, constants, n_constants, k) != 0 ||
-        !decode_one(ctx, m, ak.func, &ak, constants, n_constants, checks, k)) {
+    if (run_initialisers(ctx, m, constants, n_constants, numerics, k) != 0 ||
+        !decode_one(ctx, m, ak.func, &ak, constants, n_constants, checks, numerics, k)) {
         arena_free(a);
         return NULL;
     }

@@ -55,9 +55,9 @@ static void put_guard(encoder *e, const vinst *i) {
         put_it = memory && (i->space == 1 || i->space == 3);
     } else if (i->op == VOP_atom_w || i->op == VOP_atom_d) {
         put_it = memory;
-    } else if (i->op == VOP_xload || i->op == VOP_xstore || i->op == VOP_xmma) {
+    } else if (i->op == VOP_xload || i->op == VOP_xstore || i->op == VOP_xmma || i->op == VOP_xmma_by) {
         guard = GUARD_MATRIX;
-        put_it = on->lanes || (memory && i->op != VOP_xmma);
+        put_it = on->lanes || (memory && (i->op == VOP_xload || i->op == VOP_xstore));
     } else if (i->op == VOP_barrier) {
         guard = GUARD_BARRIER;
         put_it = on->exits;

@@ -51,8 +51,8 @@ BINF(fadd, a + b, a + b)
 BINF(fsub, a - b, a - b)
 BINF(fmul, a *b, a *b)
 BINF(fdiv, a / b, a / b)
-BINF(fmin, fmin_v(a, b), b == b ? (a < b ? a : b) : a)
-BINF(fmax, fmax_v(a, b), b == b ? (a > b ? a : b) : a)
+BINF(fmin, fmin_v(a, b), fmin_s(a, b))
+BINF(fmax, fmax_v(a, b), fmax_s(a, b))
 
 /* Rare ones: lane by lane through the scalar form. */
 #define LANESW(n, ST, GET, se)                                                                     \
@@ -79,12 +79,13 @@ LANESW(urem_w, u32, SU, b ? a % b : a)
 LANESW(srem_w, i32, SI, b == 0 ? a : b == -1 ? 0 : a % b)
 LANESW(umulhi_w, u32, SU, (u32)((u64)a * b >> 32))
 LANESW(smulhi_w, i32, SI, (i32)((i64)a * b >> 32))
-LANESW(fmod, float, SF, fmodf(a, b))
-LANESW(fpow, float, SF, powf(a, b))
-LANESW(fatan2, float, SF, atan2f(a, b))
+#define FLUSHED2(f) flushed_s(f(flushed_s(a), flushed_s(b)))
+LANESW(fmod, float, SF, FLUSHED2(fmodf))
+LANESW(fpow, float, SF, FLUSHED2(powf))
+LANESW(fatan2, float, SF, FLUSHED2(atan2f))
 LANESW(fnext, float, SF, nextafterf(a, b))
 LANESW(hnext, float, SF, hnext_s(a, b))
-LANESW(fldexp, float, SF, ldexpf(a, (i32)as_u(b)))
+LANESW(fldexp, float, SF, flushed_s(ldexpf(flushed_s(a), (i32)as_u(b))))
 
 #define BIND_FORM(n, T, A, B, e)                                                                   \
     H(n) {                                                                                         \
@@ -199,7 +200,7 @@ UNW(f2u, vf, float, SF, u32, f2usat_v(a), f2u_s(a))
         SET_##RT(se);                                                                              \
         NEXT;                                                                                      \
     })
-#define LIBM(n, f) LANES1(n, LANE_float, LANE_float, float, SF, float, f(a))
+#define LIBM(n, f) LANES1(n, LANE_float, LANE_float, float, SF, float, flushed_s(f(flushed_s(a))))
 LIBM(fexp10, exp10_s)
 LIBM(flog10, log10f)
 LIBM(ftan, tanf)
@@ -213,6 +214,8 @@ LIBM(fcosh, coshf)
 LIBM(fasinh, asinhf)
 LIBM(facosh, acoshf)
 LIBM(fatanh, atanhf)
+LANES1(f2w, LANE_u32, LANE_float, float, SF, u32, (u32)f2wrap_s(a))
+LANES1(f2w_d, LANE_D, LANE_float, float, SF, u64, f2wrap_s(a))
 LANES1(popc_w, LANE_u32, LANE_u32, u32, SU, u32, (u32)__builtin_popcount(a))
 LANES1(clz_w, LANE_u32, LANE_u32, u32, SU, u32, a ? (u32)__builtin_clz(a) : 32)
 LANES1(ctz_w, LANE_u32, LANE_u32, u32, SU, u32, a ? (u32)__builtin_ctz(a) : 32)
@@ -414,6 +417,7 @@ CMPF(funo, ~ORD, a != a || b != b)
 #undef BINF
 #undef LANESW
 #undef LANES_BODY
+#undef FLUSHED2
 #undef BIND_FORM
 #undef BIND
 #undef BINDU

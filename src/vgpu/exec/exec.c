@@ -62,8 +62,8 @@ INLINE u32 combine(u32 a, u32 b, int kind) {
     switch ((enum vred)kind) {
     case VRED_FADD: return as_u(x + y);
     case VRED_FMUL: return as_u(x * y);
-    case VRED_FMIN: return as_u(y == y ? (x < y ? x : y) : x);
-    case VRED_FMAX: return as_u(y == y ? (x > y ? x : y) : x);
+    case VRED_FMIN: return as_u(fmin_s(x, y));
+    case VRED_FMAX: return as_u(fmax_s(x, y));
     case VRED_ADD: return a + b;
     case VRED_MUL: return a * b;
     case VRED_SMIN: return (i32)a < (i32)b ? a : b;
@@ -146,7 +146,8 @@ static void scan_lanes(u32 *d, const u32 *a, u32 mask, int kind, bool exclusive)
             continue;
         }
         u32 before = sum;
-        sum = first ? a[l] : combine(sum, a[l], kind);
+        u32 alone = kind == VRED_FADD || kind == VRED_FMUL ? as_u(flushed_s(as_f(a[l]))) : a[l];
+        sum = first ? alone : combine(sum, a[l], kind);
         first = false;
         d[l] = exclusive ? before : sum;
     }

@@ -5,6 +5,12 @@
 #pragma once
 #include "vgpu/exec/isa.h"
 
+/* A subnormal as zero of its sign where the launch flushes them, which shows in comparisons: for operands and
+ * results of functions that work on bits. */
+static inline float flushed_s(float x) {
+    u32 bits = as_u(x);
+    return as_f(x == 0.0f ? bits & 0x80000000u : bits);
+}
 /* 2^n for integral n in [-252, 252], by two exponent fields. */
 static inline vf scale2_v(vf x, vi n) {
     vi half = n >> 1;
@@ -61,10 +67,10 @@ static inline vf log_poly(vf f) {
     p = fma_v(p, f, splat_f(-2.4999993993e-1f));
     return fma_v(p, f, splat_f(3.3333331174e-1f));
 }
-/* Zero, negative, infinite and NaN operands of a logarithm. */
+/* Zero (a subnormal too where they are flushed), negative, infinite and NaN operands of a logarithm. */
 static inline vf log_edges(vf x, vf y) {
     y = pick_f((vu)(x == splat_f(INFINITY)), x, y);
-    y = pick_f((vu)(((vu)x & 0x7FFFFFFF) == 0), splat_f(-INFINITY), y);
+    y = pick_f((vu)(x == splat_f(0.0f)), splat_f(-INFINITY), y);
     y = pick_f((vu)(x < splat_f(0.0f)), splat_f(NAN), y);
     return pick_f((vu)(x == x), y, x);
 }
@@ -106,20 +112,20 @@ static inline vf cos_poly(vf r) {
     p = fma_v(p, z, splat_f(4.166664568298827e-2f));
     return fma_v(p * z, z, fma_v(splat_f(-0.5f), z, splat_f(1.0f)));
 }
-/* Chunks with a lane beyond the reduction's range take libm lane by lane. */
+/* Lanes beyond the reduction's range take libm. */
 static inline vf trig_v(vf x, int cosine) {
-    if (bits_w((vu)(((vu)x & 0x7FFFFFFF) >= as_u(8192.0f)))) {
-        vf r = x;
-        for (int i = 0; i < NW; i++)
-            r[i] = cosine ? cosf(x[i]) : sinf(x[i]);
-        return r;
-    }
+    vu far = (vu)(((vu)x & 0x7FFFFFFF) >= as_u(8192.0f));
     vi q;
-    vf r = trig_reduce(x, &q);
+    vf r = trig_reduce((vf)((vu)x & ~far), &q);
     q += cosine;
     vf s = sin_poly(r), c = cos_poly(r);
     vf y = pick_f((vu)((q & 1) != 0), c, s);
-    return (vf)((vu)y ^ (((vu)q & 2) << 30));
+    y = (vf)((vu)y ^ (((vu)q & 2) << 30));
+    u32 lanes = bits_w(far);
+    for (int i = 0; lanes; i++, lanes >>= 1)
+        if (lanes & 1)
+            y[i] = cosine ? cosf(x[i]) : sinf(x[i]);
+    return y;
 }
 static inline vf fsin_v(vf x) { return trig_v(x, 0); }
 static inline vf fcos_v(vf x) { return trig_v(x, 1); }
@@ -156,6 +162,16 @@ static inline vf fmin_v(vf a, vf b) {
 static inline vf fmax_v(vf a, vf b) {
     vf m = pick_f((vu)(a > b), a, b);
     return pick_f((vu)(b == b), m, a);
+}
+/* Minimum and maximum move bits: written on integers, because the host's own flush what they choose. */
+static inline float fmin_s(float a, float b) { return as_f(a < b || b != b ? as_u(a) : as_u(b)); }
+static inline float fmax_s(float a, float b) { return as_f(a > b || b != b ? as_u(a) : as_u(b)); }
+/* The whole part's low bits; 0 for what has none. */
+static inline u64 f2wrap_s(float x) {
+    u32 e = as_u(x) >> 23 & 255;
+    u64 m = (as_u(x) & 0x7FFFFF) | 0x800000;
+    u64 whole = e < 127 || e > 213 ? 0 : e < 150 ? m >> (150 - e) : m << (e - 150);
+    return x < 0 ? 0 - whole : whole;
 }
 /* Saturating float to int; NaN gives 0. */
 static inline i32 f2s_s(float x) {

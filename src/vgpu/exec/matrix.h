@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* 8x8 matrices: 64 f32 row by row, whatever the element type in memory. A product sums k = 0..7 in
  * order with FMA; where a run of products shares the left operand, two go side by side in wide
- * registers, with the same sums. */
+ * registers, with the same sums. Other orders are for comparison: plain loops. */
 #pragma once
 #include "vgpu/exec/mem.h"
 
@@ -102,6 +102,34 @@ INLINE void matrix_mma(float *d, const float *a, const float *b, const float *c)
         }
     memcpy(d, acc, 256);
 #endif
+}
+INLINE float round_to(float x, int kind) { return kind == VMEM_F ? r16_s(x) : kind == VMEM_G ? rbf_s(x) : x; }
+/* One element in another order than that of matrix_mma: a row of a, a column of b. */
+INLINE float matrix_element(const float *a, const float *b, float c, int order, int kind) {
+    float p[8];
+    double wide = c;
+    switch (order) {
+    case VGPU_matrix_stepwise:
+        for (int k = 0; k < 8; k++)
+            c = round_to(fma_s(a[k], b[k * 8], c), kind);
+        return c;
+    case VGPU_matrix_pairwise:
+        for (int k = 0; k < 8; k++)
+            p[k] = a[k] * b[k * 8];
+        return (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))) + c;
+    default:
+        for (int k = 0; k < 8; k++)
+            wide += (double)a[k] * (double)b[k * 8];
+        return (float)wide;
+    }
+}
+static __attribute__((noinline)) void matrix_mma_by(float *d, const float *a, const float *b, const float *c,
+                                                    int order, int kind) {
+    float r[64];
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++)
+            r[i * 8 + j] = round_to(matrix_element(a + i * 8, b + j, c[i * 8 + j], order, kind), kind);
+    memcpy(d, r, sizeof r);
 }
 #if VB == 64
 /* Two products with the same a: their rows side by side. Neither reads what the other writes. */

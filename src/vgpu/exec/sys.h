@@ -111,6 +111,12 @@ HB(xmma) {
             ((vf *)d)[i] = ip->x == VMEM_F ? r16_v(((vf *)d)[i]) : rbf_v(((vf *)d)[i]);
     NEXT;
 }
+HB(xmma_by) {
+    NEED_ALL;
+    matrix_mma_by((float *)WIDE(ip->d), (float *)WIDE(ip->a), (float *)WIDE(ip->b), (float *)WIDE(ip->c), ip->imm,
+                  ip->x);
+    NEXT;
+}
 HB(xmmas) {
     NEED_ALL;
     for (int n = ip->imm; n > 0; n--) {
