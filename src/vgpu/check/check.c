@@ -157,8 +157,8 @@ static void check_lanes(vcheck *v, vctx *c, const vins *ip, const u64 *addr, u32
         who[h] = (u8)(l + 1);
     }
 }
-/* Where the lanes of an access go: all to one address, side by side, or each somewhere. */
-enum vform { FORM_ONE, FORM_ROW, FORM_LANES };
+/* Where the lanes of an access go: all to one address, side by side, each behind the one before, or anywhere. */
+enum vform { FORM_ONE, FORM_ROW, FORM_ASCENDING, FORM_ANY };
 typedef struct vaccess {
     u64 addr[VGPU_LANES]; /* of ONE and ROW, the first until `spread` */
     u32 size, n, mask;    /* bytes per lane, elements per lane */
@@ -178,16 +178,16 @@ static bool is_row(const vctx *c, const vins *g, u32 size) {
 }
 static void spread(vaccess *a) {
     u64 step = a->form == FORM_ROW ? a->size : 0;
-    for (u32 l = 0; l < VGPU_LANES && a->form != FORM_LANES; l++)
+    for (u32 l = 0; l < VGPU_LANES && a->form < FORM_ASCENDING; l++)
         a->addr[l] = a->addr[0] + l * step;
 }
 static void find_addresses(const vctx *c, const vins *g, vaccess *a) {
     u32 group = (u32)(g->op - VOP_ld_b_s) % 10;
-    u64 imm = (u64)(i64)g->imm, differ = 0;
+    u64 imm = (u64)(i64)g->imm, differ = 0, wrong = 0;
     a->n = g->c > 1 ? g->c : 1;
     a->size = kind_bytes[(u32)(g->op - VOP_ld_b_s) / 10] * a->n;
     a->act = group >= 3 ? ACT_STORE : ACT_LOAD;
-    a->form = group % 3 == 0 ? FORM_ONE : FORM_LANES;
+    a->form = group % 3 == 0 ? FORM_ONE : FORM_ANY;
     if (a->form == FORM_ONE) {
         a->addr[0] = c->scalar[g->a] + imm;
         return;
@@ -208,10 +208,13 @@ static void find_addresses(const vctx *c, const vins *g, vaccess *a) {
         for (u32 l = 0; l < VGPU_LANES; l++)
             a->addr[l] = base + ((g->x >> 15 ? off[l] : (u64)(i64)(i32)off[l]) << shift);
     }
-    for (u32 l = 0; l < VGPU_LANES; l++)
-        differ |= a->addr[l] ^ (a->addr[0] + (u64)l * a->size);
-    if (a->mask == ~0u && !differ)
-        a->form = FORM_ROW;
+    for (u32 l = 1; l < VGPU_LANES; l++) {
+        u64 gap = a->addr[l] - a->addr[l - 1] - a->size; /* its top bit tells when they go back */
+        differ |= gap;
+        wrong |= gap | (a->addr[l] ^ a->addr[0]) >> 48 << 63;
+    }
+    if (a->mask == ~0u && !(wrong >> 63))
+        a->form = differ ? FORM_ASCENDING : FORM_ROW;
 }
 /* Lane pointers into one segment that nothing watches, all aligned. */
 static bool plain_pointers(const vcheck *v, const vctx *c, const vins *g, u64 all) {
@@ -241,17 +244,18 @@ static bool is_plain(const vcheck *v, const vctx *c, const vins *ip) {
 }
 /* Lanes that are no row. True when two of them may name the same place. */
 static bool guard_lanes(vcheck *v, vspan *s, const vaccess *a) {
-    u64 low = ~0ull, high = 0;
-    for (u32 l = 0; l < VGPU_LANES; l++) {
-        bool on = a->mask >> l & 1;
-        low = MIN(low, on ? a->addr[l] : low);
-        high = MAX(high, on ? a->addr[l] : high);
+    bool up = a->form == FORM_ASCENDING;
+    u64 low = up ? a->addr[0] : ~0ull, high = up ? a->addr[VGPU_LANES - 1] : 0;
+    for (u32 l = up ? 0 : a->mask; l; l &= l - 1) {
+        u64 at = a->addr[__builtin_ctz(l)];
+        low = MIN(low, at);
+        high = MAX(high, at);
     }
     if (low >> 48 == high >> 48 && (low >> 48 >= v->k->n_segs || !cares(v, low >> 48)))
         return false;
     if (low >> 48 == high >> 48 && inside(v, low, high, a->size)) {
         s->lane_address = a->addr;
-        return shadow_lanes(v, s, a->addr);
+        return shadow_lanes(v, s, up);
     }
     s->size = a->size;
     for (u32 l = 0; l < VGPU_LANES; l++)
@@ -266,7 +270,7 @@ static bool guard_lanes(vcheck *v, vspan *s, const vaccess *a) {
 /* Is the place that a form of addresses begins at aligned, and with it all? */
 static bool is_aligned(const vcheck *v, const vaccess *a, u32 align) {
     u64 n = a->addr[0] >> 48, all = (1ull << align) - 1;
-    return a->form != FORM_LANES && n < v->k->n_segs &&
+    return a->form < FORM_ASCENDING && n < v->k->n_segs &&
            !(((a->form == FORM_ROW ? a->size : 0) | (uintptr_t)v->segs[n].host | a->addr[0]) & all);
 }
 static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
@@ -281,7 +285,7 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
         a.size = g->op == VOP_atom_d ? 8 : 4;
         a.n = 1;
         a.act = ACT_ATOMIC;
-        a.form = FORM_LANES;
+        a.form = FORM_ANY;
     } else {
         find_addresses(c, g, &a);
     }
@@ -297,7 +301,7 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
         message_pass(v, c, a.addr, mask);
     vspan s = {.c = c, .g = g, .site = v->k->sites[ip - v->k->code], .lanes = mask, .per_lane = a.size, .rows = 1,
                .act = a.act, .address = a.addr[0], .size = a.size};
-    if (a.form == FORM_LANES) {
+    if (a.form >= FORM_ASCENDING) {
         several = guard_lanes(v, &s, &a) && a.act == ACT_STORE;
     } else {
         s.size = a.form == FORM_ROW ? (u64)a.size * VGPU_LANES : a.size;

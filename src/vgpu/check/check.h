@@ -131,7 +131,7 @@ vrecord *vcheck_record(vcheck *v, const vctx *c, u8 kind, u32 site, u32 lanes);
 u64 vcheck_value(const vctx *c, const vins *g, u32 element, u32 lane); /* what a store will write */
 bool vcheck_same(const vcheck *v, const vspan *s, u64 address, u32 size);
 void shadow_rows(vcheck *v, vspan *s);
-bool shadow_lanes(vcheck *v, vspan *s, const u64 *address);
+bool shadow_lanes(vcheck *v, vspan *s, bool ascending); /* may two lanes name the same place? */
 bool shadow_begin(vcheck *v, const tm_launch_params *p, u64 groups);
 void shadow_group(vcheck *v);
 void shadow_epoch(vcheck *v);

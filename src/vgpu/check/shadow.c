@@ -149,9 +149,10 @@ FOR_KIND void touch_block(vcheck *v, vspan *s, u64 me, vmap *m, u32 block, u32 g
         touch_part(v, s, me, m, block, granules, k);
 }
 /* Of granules [first, last], those of a block, as bits. */
-static inline u32 granules_in(u32 block, u32 first, u32 last) {
-    u32 start = block * BLOCK_GRANULES, from = first > start ? first - start : 0;
-    return (2u << MIN(last - start, BLOCK_GRANULES - 1u)) - (1u << from);
+static inline u32 granules_of(u64 block, u64 first, u64 last) {
+    u64 start = block * BLOCK_GRANULES;
+    u32 from = first > start ? (u32)(first - start) : 0, to = (u32)MIN(last - start, BLOCK_GRANULES - 1u);
+    return (2u << to) - (1u << from);
 }
 
 /* ---- Threadgroup memory ------------------------------------------------------------------------------------- */
@@ -177,7 +178,7 @@ FOR_KIND void tg_rows(vcheck *v, vspan *s, u64 me, vkind k) {
             continue;
         }
         for (u32 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
-            tg_block(v, s, me, b, granules_in(b, first, last), k);
+            tg_block(v, s, me, b, granules_of(b, first, last), k);
     }
 }
 /* Loads race with nothing while nobody writes: until the first write of an epoch they are only noted, and
@@ -243,7 +244,7 @@ FOR_KIND void device_row(vcheck *v, vspan *s, u64 me, uintptr_t host, u64 addres
         u32 first = (u32)((at - from) >> v->granule), last = (u32)((to - 1 - from) >> v->granule);
         s->zero = address - (host - from);
         for (u32 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
-            touch_block(v, s, me, &p->map, b, granules_in(b, first, last), k);
+            touch_block(v, s, me, &p->map, b, granules_of(b, first, last), k);
         at = to;
     }
 }
@@ -320,19 +321,17 @@ FOR_KIND void lanes_block(vcheck *v, vspan *s, const vlanes *l, u64 block, u32 g
     touch_block(v, s, l->me, &p->map, (u32)((host - v->last_from) >> shift), granules, k);
 }
 /* Addresses that ascend: block by block. */
-FOR_KIND void lanes_sorted(vcheck *v, vspan *s, const vlanes *l, vkind k) {
+FOR_KIND void lanes_ascending(vcheck *v, vspan *s, const vlanes *l, vkind k) {
     u64 now = 0;
     u32 granules = 0, shift = v->granule, size = s->per_lane;
     for (u32 i = 0; i < VGPU_LANES; i++) {
         u64 at = l->address[i] + l->behind, first = at >> shift, last = (at + size - 1) >> shift;
-        u64 block = first / BLOCK_GRANULES, end = last / BLOCK_GRANULES;
-        if (block != now && granules)
-            lanes_block(v, s, l, now, granules, k);
-        granules = block == now ? granules : 0;
-        for (; block < end; block++, granules = 0)
-            lanes_block(v, s, l, block, granules | (ALL_GRANULES & ~0u << (block == first / BLOCK_GRANULES ? first % BLOCK_GRANULES : 0)), k);
-        granules |= (2u << last % BLOCK_GRANULES) - (1u << (end == first / BLOCK_GRANULES ? first % BLOCK_GRANULES : 0));
-        now = end;
+        for (u64 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++) {
+            if (b != now && granules)
+                lanes_block(v, s, l, now, granules, k);
+            granules = (b == now ? granules : 0) | granules_of(b, first, last);
+            now = b;
+        }
     }
     lanes_block(v, s, l, now, granules, k);
 }
@@ -368,8 +367,7 @@ FOR_KIND bool lanes_any(vcheck *v, vspan *s, const vlanes *l, vkind k) {
             u64 at = l->address[__builtin_ctz(lanes)] + l->behind;
             u64 first = at >> v->granule, last = (at + s->per_lane - 1) >> v->granule;
             for (u64 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
-                add_block(&found, b, granules_in(0, (u32)(MAX(first, b * BLOCK_GRANULES) - b * BLOCK_GRANULES),
-                                                 (u32)(last - b * BLOCK_GRANULES)));
+                add_block(&found, b, granules_of(b, first, last));
         }
         for (u32 i = 0; i < found.n; i++)
             lanes_block(v, s, l, found.block[i], found.granules[i], k);
@@ -379,27 +377,20 @@ FOR_KIND bool lanes_any(vcheck *v, vspan *s, const vlanes *l, vkind k) {
     }
     return found.overlap;
 }
-static bool ascending(const vspan *s, const u64 *address) {
-    if (s->lanes != ~0u)
-        return false;
-    u64 wrong = 0;
-    for (u32 l = 1; l < VGPU_LANES; l++)
-        wrong |= address[l] - address[l - 1] - s->per_lane; /* both are near: the top bit tells */
-    return !(wrong >> 63);
-}
-/* Lanes anywhere in one segment, per_lane bytes each. True when two lanes may name the same place. */
-bool shadow_lanes(vcheck *v, vspan *s, const u64 *address) {
+/* Lanes anywhere in one segment, per_lane bytes each. */
+bool shadow_lanes(vcheck *v, vspan *s, bool ascending) {
+    const u64 *address = s->lane_address;
     u64 n = address[__builtin_ctz(s->lanes)] >> 48, start = VGPU_PTR(SEG_THREADGROUP, 0);
-    bool device = n != SEG_THREADGROUP, sorted = ascending(s, address), overlap = false;
+    bool device = n != SEG_THREADGROUP, overlap = false;
     for (u32 l = device && v->written[n] ? s->lanes : 0; l; l &= l - 1)
         device_written(v, s, address[__builtin_ctz(l)], s->per_lane);
     if (device && !v->tracked[n])
-        return !sorted;
+        return !ascending;
     s->zero = start;
     vkind k = device ? KIND(s->act, 1, 1) : tg_kind(v, s);
     vlanes l = {address, device ? (u64)(uintptr_t)vcheck_host(v, n << 48) - (n << 48) : -start, word_of_me(v, s, device)};
-#define LANES(k) lanes_sorted(v, s, &l, k)
-    if (sorted)
+#define LANES(k) lanes_ascending(v, s, &l, k)
+    if (ascending)
         SWITCH_KIND(k, LANES);
 #undef LANES
 #define LANES(k) overlap = lanes_any(v, s, &l, k)
