@@ -20,7 +20,8 @@ quick: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(PY) bench/compile.py
-	$(PY) bench/vgpu.py
+	TM_TEST_DATA=$(VENV)/data $(PY) bench/vgpu.py
+	$(PY) bench/checks.py
 	$(PY) bench/launch.py
 
 wheel: $(VENV)/.deps

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How fast the virtual GPU runs kernels: against Triton's interpreter (TRITON_INTERPRET=1, in a process of
-its own) and NumPy, and in GFLOP/s on one host core. Milliseconds, best of three."""
+its own) and NumPy, and in GFLOP/s on one host core and on two. Where TM_TEST_DATA holds MLX's library, its matrix
+product (steel_gemm_fused), which Apple compiled, stands beside ours. Milliseconds, best of three."""
 import json
 import os
 import subprocess
@@ -82,8 +83,37 @@ def numpy_matmul(n=256):
     return lambda: a @ a
 
 
-def interpreter_times():
-    done = subprocess.run([sys.executable, __file__, "--interpreter"], capture_output=True, text=True, check=True)
+def steel_case(dtype, n):
+    """MLX's own product of two n x n matrices; None without its library."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/truth"))
+    import matmul
+    from libraries import found
+    library = found(os.environ.get("TM_TEST_DATA", ""), "15")
+    if library is None:
+        return None
+    case = matmul.fused("nn", dtype, "bm64_bn64_bk16_wm2_wn2", (n, n, n))
+    launch = case.make(np.random.default_rng(1))
+    kernel = library.kernel(case.kernel, case.constants)
+    buffers = {**launch.buffers, 3: np.zeros((n, n), dtype)}
+    threads = int(os.environ["TRITON_METAL_THREADS"])
+    call = lambda: kernel.launch(launch.grid, launch.group, buffers, {}, threads)  # noqa: E731
+    call()
+    assert np.allclose(buffers[3], launch.outs[3].want[0], rtol=1e-2, atol=0.5)
+    return call
+
+
+def products():
+    """GFLOP/s of matrix products, by name."""
+    cases = {"ours f16 1024": (matmul_case(1024), 1024)}
+    for dtype in ("float16", "float32"):
+        cases[f"steel_gemm_fused {dtype} 512"] = steel_case(dtype, 512), 512
+    return {name: 2e-6 * n**3 / milliseconds(call) for name, (call, n) in cases.items() if call}
+
+
+def child(mode, **env):
+    """What this script prints in a process of its own."""
+    done = subprocess.run([sys.executable, __file__, mode], capture_output=True, text=True, check=True,
+                          env={**os.environ, **env})
     return json.loads(done.stdout)
 
 
@@ -92,22 +122,31 @@ def main():
     if "--interpreter" in sys.argv:
         print(json.dumps([milliseconds(softmax_case(), 1), milliseconds(matmul_case(256), 1)]))
         return
+    if "--products" in sys.argv:
+        print(json.dumps(products()))
+        return
     from rich.console import Console
     from rich.table import Table
     os.environ["TRITON_METAL_THREADS"] = "1"
     ours = [milliseconds(softmax_case()), milliseconds(matmul_case(256))]
-    slow = interpreter_times()
+    slow = child("--interpreter")
     plain = [milliseconds(numpy_softmax()), milliseconds(numpy_matmul())]
     table = Table("kernel", "virtual GPU, 1 core", "interpreter", "faster by", "NumPy", "slower by", title="ms")
     for name, a, b, c in zip(("softmax 1024 x 1024 f32", "matmul 256 f16"), ours, slow, plain):
         table.add_row(name, f"{a:.2f}", f"{b:.1f}", f"{b / a:.1f} x", f"{c:.2f}", f"{a / c:.1f} x")
-    large = milliseconds(matmul_case(1024), 1)
+    one, two = (child("--products", TRITON_METAL_THREADS=threads) for threads in ("1", "2"))
+    rates = Table("matrix product", "1 thread", "2 threads", "faster by", title="GFLOP/s")
+    for name in one:
+        rates.add_row(name, f"{one[name]:.2f}", f"{two[name]:.2f}", f"{two[name] / one[name]:.2f} x")
     Console(width=120).print(table)
+    Console(width=120).print(rates)
+    first = next(iter(one))
     print(f"VGPU_SOFTMAX_MS: {ours[0]:.2f}")
     print(f"VGPU_SOFTMAX_VS_INTERPRETER: {slow[0] / ours[0]:.1f}")
     print(f"VGPU_MATMUL_256_MS: {ours[1]:.2f}")
     print(f"VGPU_MATMUL_VS_INTERPRETER: {slow[1] / ours[1]:.1f}")
-    print(f"VGPU_MATMUL_1024_GFLOPS: {2 * 1024**3 / large / 1e6:.2f}")
+    print(f"VGPU_MATMUL_1024_GFLOPS: {one[first]:.2f}")
+    print(f"VGPU_TWO_THREADS: {two[first] / one[first]:.2f}")
 
 
 if __name__ == "__main__":
