@@ -4,8 +4,9 @@
  * Its handler calls one of the functions here with the active lanes. What they find is collected, one
  * record per place and kind; the launch goes on and fails at its end. A launch with checks uses one host
  * thread: its reports are the same every time.
- * check.c: accesses and records. shadow.c: who touched what; message.c: what orders threadgroups. value.c:
- * operands, shuffles. spin.c: loops that change nothing. report.c: words. order.c: other schedules. */
+ * check.c: accesses and records. shadow.c: who touched what; region.c: in which memory; message.c: what orders
+ * threadgroups. value.c: operands, shuffles. spin.c: loops that change nothing. report.c: words. order.c: other
+ * schedules. */
 #pragma once
 #include "vgpu/check/shadow.h"
 #include "vgpu/code.h"
