@@ -205,7 +205,9 @@ typedef struct tm_estimate {
 /* -1 with a diagnostic when the chip is unknown. */
 TM_API int tm_counters_estimate(tm_context *ctx, const tm_counters *c, const char *chip, tm_estimate *out);
 
-TM_API const char *tm_isa(void); /* instruction set the virtual GPU chose: "avx512", "avx2", ... */
+/* Instruction set of the virtual GPU: "avx512", "avx2", "neon" or "base"; the best of the host, or what the
+ * environment's TRITON_METAL_ISA names. "none" when the host has no such: then launches fail. */
+TM_API const char *tm_isa(void);
 
 #ifdef __cplusplus
 }

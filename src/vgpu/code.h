@@ -143,7 +143,8 @@ typedef enum vstop (*vexec_fn)(vctx *c);
 enum vstop vexec_base(vctx *c);
 enum vstop vexec_avx2(vctx *c);
 enum vstop vexec_avx512(vctx *c);
-vexec_fn vexec_choose(const char **name); /* obeys TRITON_METAL_ISA when it names one the host has */
+/* The best the host has, or what TRITON_METAL_ISA names: NULL, with that name, when the host has no such. */
+vexec_fn vexec_choose(const char **name);
 
 tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const vfault *f,
                       const u32 group[3]);

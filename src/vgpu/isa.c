@@ -24,17 +24,17 @@ vexec_fn vexec_choose(const char **name) {
 #endif
     };
     const char *want = getenv("TRITON_METAL_ISA");
-    u32 pick = COUNT_OF(tiers);
+    bool any = !want || !*want;
     for (u32 i = 0; i < COUNT_OF(tiers); i++)
-        if (tiers[i].ok && (pick == COUNT_OF(tiers) || (want && strcmp(want, tiers[i].name) == 0)))
-            pick = i;
-    if (name)
-        *name = tiers[pick].name;
-    return tiers[pick].fn;
+        if (tiers[i].ok && (any || strcmp(want, tiers[i].name) == 0)) {
+            *name = tiers[i].name;
+            return tiers[i].fn;
+        }
+    *name = want;
+    return NULL;
 }
 
 const char *vgpu_isa(void) {
     const char *name;
-    vexec_choose(&name);
-    return name;
+    return vexec_choose(&name) ? name : "none";
 }

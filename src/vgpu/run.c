@@ -462,7 +462,11 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     const char *wrong = check_params(k, p);
     if (wrong)
         return diag_at(ctx, NULL, TM5001, k->name, wrong);
-    launch l = {.ctx = ctx, .k = k, .p = p, .guards = vgpu_checks_guard(&k->checks), .quiet = quiet, .exec = vexec_choose(NULL), .lock = PTHREAD_MUTEX_INITIALIZER};
+    const char *isa;
+    launch l = {.ctx = ctx, .k = k, .p = p, .guards = vgpu_checks_guard(&k->checks), .quiet = quiet,
+                .exec = vexec_choose(&isa), .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!l.exec)
+        return diag_at(ctx, NULL, TM5925, isa);
     l.total = (u64)p->grid[0] * p->grid[1] * p->grid[2];
     if (!l.total)
         return 0;

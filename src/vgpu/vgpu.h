@@ -24,4 +24,4 @@ tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *pa
 /* Source lines of its instructions (lines.c says how they are written). Not while it runs. */
 tm_status vgpu_set_lines(vgpu_kernel *k, const char *table, size_t len);
 void vgpu_print(text *out, const vgpu_kernel *k); /* the bytecode listing */
-const char *vgpu_isa(void);                       /* "avx512", "avx2", "neon" or "base" */
+const char *vgpu_isa(void);                       /* "avx512", "avx2", "neon" or "base"; "none": see isa.c */

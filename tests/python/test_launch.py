@@ -207,6 +207,16 @@ def test_a_negative_grid_is_refused():
     assert caught.value.code == 5024
 
 
+def test_an_instruction_set_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setenv("TRITON_METAL_ISA", "mmx")
+    assert triton_metal.isa() == "none"
+    with pytest.raises(triton_metal.LaunchError, match="mmx") as caught:
+        grid_kernel[(1, )](torch.zeros(1, dtype=torch.int32))
+    assert caught.value.code == 5925
+    monkeypatch.setenv("TRITON_METAL_ISA", "base")
+    grid_kernel[(1, )](torch.zeros(1, dtype=torch.int32))
+
+
 def test_hooks_see_the_launch():
     seen = []
     enter = lambda metadata: seen.append(("enter", metadata.get()["name"]))  # noqa: E731

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #define I32(v) kit_int(&k, k.i32, (u64)(v))
@@ -469,6 +470,23 @@ static void left_at_different_times(void) {
         assert_int_equal(out[l], l);
     kit_end(&k);
 }
+/* A name that no host has is refused, not passed over. */
+static void test_unknown_isa(void **state) {
+    kit k;
+    u32 out[32];
+    kit_begin(&k, 1, NULL, kit_i32);
+    kit_store(&k, kit_at(&k, 0, k.lane), k.lane);
+    kit_ret(&k);
+    kit_bind(&k, 0, out, sizeof out);
+    setenv("TRITON_METAL_ISA", "mmx", 1);
+    assert_string_equal(vgpu_isa(), "none");
+    assert_int_equal(kit_run(&k, 1, 32), -1);
+    assert_int_equal(kit_code(&k), 5925);
+    setenv("TRITON_METAL_ISA", "", 1);
+    assert_int_equal(kit_run(&k, 1, 32), 0);
+    unsetenv("TRITON_METAL_ISA");
+    kit_end(&k);
+}
 #define TEST(name)                                                                                 \
     static void test_##name(void **state) { kit_each_isa(name); }
 TEST(collatz) TEST(swap_loop) TEST(barrier_rounds) TEST(loose_barriers) TEST(ragged_grid) TEST(shuffles) TEST(reductions)
@@ -480,6 +498,7 @@ int main(void) {
         cmocka_unit_test(test_shuffles),  cmocka_unit_test(test_reductions),    cmocka_unit_test(test_thread_memory),
         cmocka_unit_test(test_matrices),  cmocka_unit_test(test_atomics),       cmocka_unit_test(test_errors),
         cmocka_unit_test(test_matrix_constants), cmocka_unit_test(test_loose_barriers), cmocka_unit_test(test_ragged_grid),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_left_at_different_times)};
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_left_at_different_times),
+        cmocka_unit_test(test_unknown_isa)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
