@@ -28,7 +28,7 @@ wheel: $(VENV)/.deps
 	$(PY) -m pip wheel --no-deps --no-build-isolation -w dist .
 
 system:
-	@.ci/packages
+	@.ci/packages tests
 
 $(VENV)/.deps: .ci/requirements.txt .ci/packages
 	.ci/packages

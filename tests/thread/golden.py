@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the golden tests of a folder: each .mlir file says in `// RUN:` lines what to do with itself.
 
-In a RUN line, %s is the file, %t a scratch file, tm-emit the tool given on the command line; a line
-passes when its last command does (as in lit: pipes, `not` inverts). FileCheck is the PyPI package.
+In a RUN line, %s is the file, %t a scratch file, tm-emit the tool given on the command line (in the
+emulator that Meson names, if it does); a line passes when its last command does (as in lit: pipes,
+`not` inverts). FileCheck is the PyPI package.
 """
 import concurrent.futures
 import os
@@ -23,7 +24,7 @@ def run_file(tool: str, path: pathlib.Path, scratch: str) -> str | None:
             continue  # LLVM's opinion is asked where there is one
         command = line.replace("%s", str(path)).replace("%t", f"{scratch}/{path.stem}.{i}")
         command = re.sub(r"\bnot ([^|]*)", r"{ ! \1; }", command)
-        script = f'tm-emit() {{ "{tool}" "$@"; }}; set -o pipefail; {command}'
+        script = f'tm-emit() {{ $MESON_EXE_WRAPPER "{tool}" "$@"; }}; set -o pipefail; {command}'
         path_variable = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
                               env=os.environ | {"PATH": path_variable})
