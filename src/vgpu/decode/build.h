@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The decoder's own form of a kernel between AIR and bytecode: SSA values of one class each (vectors
  * and structs taken apart, calls inlined), blocks with phis, instructions that name a row of vops.def.
- * decode*.c builds it, shape.c finds what all lanes share and picks forms, slots.c assigns registers,
+ * decode.c and the files it calls build it, shape.c finds what all lanes share and picks forms, slots.c assigns registers,
  * encode.c writes the words. */
 #pragma once
 #include "base/map.h"
@@ -105,7 +105,7 @@ void v_ret(vbuild *b);
 /* 30xx */
 void v_refuse(vbuild *b, const char *what);
 
-/* -- decode.c: AIR types */
+/* -- value.c: AIR types and values */
 typedef struct vtype { u8 cls; u8 bits; u8 fp; /* 0 int or pointer, 16 half, 17 bfloat, 32 float */ } vtype;
 enum { FP_NONE = 0, FP_HALF = 16, FP_BFLOAT = 17, FP_FLOAT = 32 };
 bool type_scalar(vbuild *b, const air_type *t, vtype *out); /* refuses what has no class */
@@ -125,28 +125,30 @@ typedef struct vinstance { /* one function being decoded: the kernel or an inlin
 u32 *value_of(vbuild *b, vinstance *in, air_value *v);
 u32 value1(vbuild *b, vinstance *in, air_value *v);
 void value_set(vbuild *b, vinstance *in, air_inst *i, u32 *comps);
-/* -- decode_ops.c */
+/* -- ops.c */
 void decode_inst(vbuild *b, vinstance *in, air_inst *i);
 u32 norm(vbuild *b, vtype t, u32 v);       /* cuts an integer to its width */
 u32 sext_full(vbuild *b, vtype t, u32 v);  /* narrow integer to its class's width, signed */
 u32 round_fp(vbuild *b, vtype t, u32 v);
 void guard_operands(vbuild *b, u16 guard, vtype t, u32 n, const u32 *s, u32 flags);
-/* -- decode_mem.c */
+/* -- mem.c */
 void decode_load(vbuild *b, vinstance *in, air_inst *i);
 void decode_store(vbuild *b, vinstance *in, air_inst *i);
 void decode_alloca(vbuild *b, vinstance *in, air_inst *i);
 void decode_gep(vbuild *b, vinstance *in, air_inst *i);
-void decode_copy(vbuild *b, vinstance *in, air_inst *i, bool set);
 u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space);
 void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *comps);
 u32 const_address(vbuild *b, air_value *v, u64 *address); /* 1 when v is a constant pointer */
 bool globals_place(vbuild *b);
-/* -- decode_call.c */
+void copy_bytes(vbuild *b, u32 to, u32 to_space, u32 from, u32 from_space, u32 len); /* from_space NO: from is a byte */
+/* -- call.c, call_math.c */
 void decode_call(vbuild *b, vinstance *in, air_inst *i);
 u32 convert_value(vbuild *b, vtype from, bool from_signed, vtype to, bool to_signed, u32 v);
 /* -- decode.c */
 bool decode_function(vbuild *b, vinstance *in);
 bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f);
+u32 number_function(air_func *f); /* ids of its values and blocks; how many values */
+/* -- kernel.c */
 u32 lane_id(vbuild *b);
 
 bool shape_kernel(vbuild *b);

@@ -350,12 +350,10 @@ void decode_store(vbuild *b, vinstance *in, air_inst *i) {
     b->align = 0;
 }
 
-/* llvm.memcpy and llvm.memset of constant length: moves of words, or of smaller units when the length
- * asks for them (unaligned moves work). ops: callee, to, from or byte, length, volatile. */
-void decode_copy(vbuild *b, vinstance *in, air_inst *i, bool set) {
-    u32 to = value1(b, in, i->ops[1]), from = value1(b, in, i->ops[2]);
-    u32 len = value1(b, in, i->ops[3]);
-    u32 to_space = i->ops[1]->type->space, from_space = set ? 0 : i->ops[2]->type->space;
+/* Copies of constant length, or fills when from_space is NO: moves of words, or of smaller units when the
+ * length asks for them (unaligned moves work). */
+void copy_bytes(vbuild *b, u32 to, u32 to_space, u32 from, u32 from_space, u32 len) {
+    bool set = from_space == NO;
     if (!v_at(b, len)->constant || v_at(b, len)->bits > 65536) {
         v_refuse(b, set ? "memset of a length that is not constant" : "memcpy of a length that is not constant");
         return;

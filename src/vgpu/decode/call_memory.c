@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls that touch memory: matrices, atomics, loads and stores, barriers. */
+#include "vgpu/decode/call.h"
+
+/* ---- Matrices --------------------------------------------------------------------------------------- */
+static u32 element_kind(const air_type *matrix) {
+    return matrix->elem->kind == AIR_HALF ? VMEM_F : matrix->elem->kind == AIR_BFLOAT ? VMEM_G : VMEM_W;
+}
+static u32 add(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_add_d, x, y); }
+static u32 mul(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_mul_d, x, y); }
+/* Both signature forms (rules.md C10); a store's matrix stands before the pointer. */
+static void do_matrix_memory(vbuild *b, vcall *k, u16 store) {
+    u32 at = store, x, y, from;
+    const air_type *matrix = store ? call_type(b, k, 0) : k->i->v.type;
+    if (k->i->n_ops < at + 5 || !type_is_matrix(matrix)) {
+        v_refuse(b, "a matrix access of this form");
+        return;
+    }
+    u32 p = call_at(b, k, at, 0), q = call_at(b, k, at + 1, 0);
+    u32 kind = element_kind(matrix), size = kind == VMEM_W ? 4 : 2;
+    u32 o[2] = {call_at(b, k, at + (call_type(b, k, at + 1)->kind == AIR_VECTOR ? 3 : 2), 0)};
+    if (call_type(b, k, at + 1)->kind == AIR_VECTOR) { /* dims, strides, origin */
+        o[1] = call_at(b, k, at + 3, 1);
+        x = call_at(b, k, at + 2, 0);
+        y = call_at(b, k, at + 2, 1);
+        from = add(b, mul(b, o[0], x), mul(b, o[1], y));
+    } else { /* elements per row, origin, transpose */
+        u32 flip = call_at(b, k, at + 3, 0);
+        o[1] = call_at(b, k, at + 2, 1);
+        from = add(b, mul(b, o[1], q), o[0]);
+        x = v_op3(b, VOP_sel_d, flip, q, v_dw(b, 1));
+        y = v_op3(b, VOP_sel_d, flip, v_dw(b, 1), q);
+    }
+    p = add(b, p, mul(b, from, v_dw(b, size)));
+    vinst *i;
+    if (store) {
+        u32 s[4] = {call_at(b, k, 0, 0), p, x, y};
+        i = v_emit(b, VOP_xstore, 0, NULL, 4, s);
+    } else {
+        u32 s[3] = {p, x, y}, d = v_new(b, CLS_X);
+        i = v_emit(b, VOP_xload, 1, &d, 3, s);
+        k->out[0] = d;
+    }
+    i->x = (u16)kind;
+    i->effect = true;
+    b->k->granule = MIN(b->k->granule, log2_u64(size));
+    i->align = (u8)log2_u64(size);
+}
+static void do_mma(vbuild *b, vcall *k, u16 op) {
+    if (!type_is_matrix(k->i->v.type)) {
+        v_refuse(b, "a matrix product of this form");
+        return;
+    }
+    u8 order = b->k->numerics.matrix;
+    k->out[0] = v_op3(b, order == VGPU_matrix_sequential ? VOP_xmma : VOP_xmma_by, call_at(b, k, 0, 0),
+                      call_at(b, k, 1, 0), call_at(b, k, 2, 0));
+    vinst *i = v_at(b, k->out[0])->def;
+    i->x = (u16)element_kind(k->i->v.type);
+    i->imm = order;
+}
+static void do_matrix_fill(vbuild *b, vcall *k, u16 op) { k->out[0] = v_op1(b, op, call_at(b, k, 0, 0)); }
+
+/* ---- Atomics, memory -------------------------------------------------------------------------------- */
+static const struct { const char *name; u8 atom, is_float; } atoms[] = {
+    {"load", VATOM_LOAD, VATOM_LOAD}, {"store", VATOM_STORE, VATOM_STORE},
+    {"xchg", VATOM_XCHG, VATOM_XCHG}, {"cmpxchg", VATOM_CAS, VATOM_CAS},
+    {"add", VATOM_ADD, VATOM_FADD},   {"sub", VATOM_SUB, VATOM_FSUB},
+    {"and", VATOM_AND, VATOM_AND},    {"or", VATOM_OR, VATOM_OR},
+    {"xor", VATOM_XOR, VATOM_XOR},    {"min", VATOM_SMIN, VATOM_FMIN},
+    {"max", VATOM_SMAX, VATOM_FMAX},
+};
+static void do_atomic(vbuild *b, vcall *k, u16 op) {
+    const char *p = k->tail; /* ".global.max.u.i64" */
+    if (strncmp(p, ".fence", 6) == 0)
+        return;
+    bool local = strncmp(p, ".local.", 7) == 0;
+    p += local ? 7 : strncmp(p, ".global.", 8) == 0 ? 8 : strlen(p);
+    size_t len = strcspn(p, ".");
+    u32 a = 0;
+    while (a < COUNT_OF(atoms) && (strlen(atoms[a].name) != len || strncmp(p, atoms[a].name, len) != 0))
+        a++;
+    const air_type *pt = call_type(b, k, 0);
+    bool number = pt->kind == AIR_PTR && (pt->elem->kind == AIR_INT || pt->elem->kind == AIR_FLOAT);
+    vtype t = number ? type_comp(b, pt->elem, 0) : (vtype){0};
+    if (a == COUNT_OF(atoms) || t.bits < 32) {
+        v_refuse(b, k->i->ops[0]->name);
+        return;
+    }
+    u32 kind = t.fp ? atoms[a].is_float : atoms[a].atom, zero = v_const(b, t.cls, 0);
+    if (k->is_signed == false && strstr(p, ".u.") && (kind == VATOM_SMIN || kind == VATOM_SMAX))
+        kind += VATOM_UMIN - VATOM_SMIN;
+    u32 s[3] = {call_at(b, k, 0, 0), zero, zero}, expected_at = NO;
+    if (kind == VATOM_CAS) {
+        expected_at = call_at(b, k, 1, 0);
+        s[2] = load_value(b, pt->elem, expected_at, call_type(b, k, 1)->space)[0];
+        s[1] = call_at(b, k, 2, 0);
+    } else if (kind != VATOM_LOAD) {
+        s[1] = call_at(b, k, 1, 0);
+    }
+    u32 d = v_new(b, t.cls);
+    vinst *i = v_emit(b, t.cls == CLS_D ? VOP_atom_d : VOP_atom_w, 1, &d, 3, s);
+    i->x = (u16)kind;
+    i->effect = true;
+    i->align = t.cls == CLS_D ? 3 : 2;
+    b->k->n_atomics++;
+    if (expected_at != NO)
+        store_value(b, pt->elem, expected_at, call_type(b, k, 1)->space, &d);
+    if (k->n)
+        k->out[0] = d;
+}
+static void do_plain_load(vbuild *b, vcall *k, u16 op) {
+    k->out = load_value(b, k->i->v.type, call_at(b, k, 0, 0), call_type(b, k, 0)->space);
+}
+static void do_plain_store(vbuild *b, vcall *k, u16 op) {
+    u32 to = call_at(b, k, 1, 0);
+    if (!b->failed)
+        store_value(b, call_type(b, k, 0), to, call_type(b, k, 1)->space, value_of(b, k->in, k->i->ops[1]));
+}
+/* Copies and fills: to, from or byte, length. */
+static void do_copy(vbuild *b, vcall *k, u16 set) {
+    u32 to = call_at(b, k, 0, 0), from = call_at(b, k, 1, 0), len = call_at(b, k, 2, 0);
+    copy_bytes(b, to, call_type(b, k, 0)->space, from, set ? NO : call_type(b, k, 1)->space, len);
+}
+static void do_barrier(vbuild *b, vcall *k, u16 op) {
+    vinst *i = v_emit(b, VOP_barrier, 0, NULL, 0, NULL);
+    i->x = (u16)b->k->n_barriers++;
+    i->effect = true;
+}
+static void do_defined(vbuild *b, vcall *k, u16 op) {
+    bool given = false;
+    for (u32 c = 0; b->kernel && k->i->n_ops > 1 && c < b->kernel->n_constants; c++) {
+        const air_constant *fc = &b->kernel->constants[c];
+        for (u32 j = 0; (air_value *)fc->global == k->i->ops[1] && j < b->n_constants; j++)
+            given |= b->constants[j].name ? strcmp(b->constants[j].name, fc->name) == 0
+                                          : b->constants[j].index == fc->index;
+    }
+    k->out[0] = v_const(b, CLS_M, given ? ~0u : 0);
+}
+
+const family memory_families[] = {
+    {"is_function_constant_defined", 0, NULL, do_defined},
+    {"simdgroup_matrix_8x8_load", 0, NULL, do_matrix_memory},
+    {"simdgroup_matrix_8x8_store", 1, NULL, do_matrix_memory},
+    {"simdgroup_matrix_8x8_multiply_accumulate", 0, NULL, do_mma},
+    {"simdgroup_matrix_8x8_init_filled", VOP_xfill, NULL, do_matrix_fill},
+    {"simdgroup_matrix_8x8_init_diag", VOP_xdiag, NULL, do_matrix_fill}, {"atomic", 0, NULL, do_atomic},
+    {"load", 0, NULL, do_plain_load}, {"store", 0, NULL, do_plain_store}, {"wg", 0, NULL, do_barrier},
+    {"simdgroup", 0, NULL, NULL}, {"lifetime", 0, NULL, NULL}, {"assume", 0, NULL, NULL},
+    {"dbg", 0, NULL, NULL}, {"memcpy", 0, NULL, do_copy}, {"memmove", 0, NULL, do_copy},
+    {"memset", 1, NULL, do_copy},
+    {NULL, 0, NULL, NULL}};
