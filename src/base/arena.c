@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Arena memory: a chain of blocks, each twice the last up to 1 MiB. Allocation is a pointer bump.
+ * Under AddressSanitizer what is not handed out is poisoned, with a gap behind each allocation.
  * Running out of memory ends the process with a message: a compiler that cannot get a block of 64 KiB
  * has no way to say anything better, and a half-built module must never be used. */
 #include "base/vec.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define FORBID(at, size) __asan_poison_memory_region((at), (size))
+#define ALLOW(at, size) __asan_unpoison_memory_region((at), (size))
+enum { ARENA_GAP = 16 };
+#else
+#define FORBID(at, size) ((void)(at), (void)(size))
+#define ALLOW(at, size) ((void)(at), (void)(size))
+enum { ARENA_GAP = 0 };
+#endif
 
 enum { ARENA_ALIGN = 16, ARENA_FIRST = 16 << 10, ARENA_MAX = 1 << 20 };
 
@@ -33,6 +48,7 @@ static arena_block *add_block(arena *a, size_t need) {
         die_out_of_memory();
     b->prev = a->last;
     b->size = size;
+    FORBID(b->data, size);
     a->last = b;
     a->used = 0;
     return b;
@@ -46,12 +62,17 @@ arena *arena_new(void) {
     return a;
 }
 
+static void free_block(arena_block *b) {
+    ALLOW(b->data, b->size);
+    free(b);
+}
+
 void arena_free(arena *a) {
     if (!a)
         return;
     for (arena_block *b = a->last, *prev; b; b = prev) {
         prev = b->prev;
-        free(b);
+        free_block(b);
     }
     free(a);
 }
@@ -59,11 +80,12 @@ void arena_free(arena *a) {
 void *arena_alloc(arena *a, size_t size) {
     if (size > SIZE_MAX / 2)
         die_out_of_memory();
-    size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-    if (size > a->last->size - a->used)
-        add_block(a, size);
+    size_t room = ((size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1)) + ARENA_GAP;
+    if (room > a->last->size - a->used)
+        add_block(a, room);
     void *at = a->last->data + a->used;
-    a->used += size;
+    a->used += room;
+    ALLOW(at, size);
     return at;
 }
 
@@ -102,9 +124,10 @@ void arena_rewind(arena *a, arena_mark mark) {
     while (a->last != mark.block) {
         arena_block *b = a->last;
         a->last = b->prev;
-        free(b);
+        free_block(b);
     }
     a->used = mark.used;
+    FORBID(a->last->data + mark.used, a->last->size - mark.used);
 }
 
 size_t arena_bytes(const arena *a) {
