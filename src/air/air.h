@@ -39,6 +39,7 @@ struct air_type {
     u32 depth, weight;    /* nesting and nodes when spelled out; a named struct counts as one */
     u32 value_depth;      /* nesting by value; 0 while the layout is not known */
     u64 size, align;      /* see air_size, air_align */
+    u64 *offsets;         /* struct: of its fields, once the layout is known */
 };
 air_type *air_type_simple(air_module *m, enum air_type_kind kind); /* void label metadata floats */
 air_type *air_type_int(air_module *m, u32 bits);

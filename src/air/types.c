@@ -61,11 +61,12 @@ static u64 vector_bytes(const air_type *t) {
     return (mul_capped(t->count, bits) + 7) / 8;
 }
 
-static u64 struct_end(const air_type *t, u32 fields) {
+/* Places of the fields; the end of the last one. */
+static u64 place_fields(air_type *t) {
     u64 at = 0;
-    for (u32 i = 0; i < fields; i++) {
-        if (!t->packed)
-            at = align_up(at, t->fields[i]->align);
+    for (u32 i = 0; i < t->n_fields; i++) {
+        at = t->packed ? at : align_up(at, t->fields[i]->align);
+        t->offsets[i] = at;
         at = MIN(at + t->fields[i]->size, UINT64_MAX / 16);
     }
     return at;
@@ -99,7 +100,7 @@ bool air_type_lay_out(air_type *t) {
         t->align = 1;
         for (u32 i = 0; i < t->n_fields && !t->packed; i++)
             t->align = MAX(t->align, t->fields[i]->align);
-        t->size = align_up(struct_end(t, t->n_fields), t->align);
+        t->size = align_up(place_fields(t), t->align);
     } else {
         lay_out_scalar(t);
     }
@@ -110,6 +111,7 @@ static air_type *add_type(air_module *m, const air_type *key) {
     air_type *t = arena_dup(m->arena, key, sizeof *key);
     if (key->n_fields)
         t->fields = arena_dup(m->arena, key->fields, key->n_fields * sizeof *key->fields);
+    t->offsets = ARENA_ARRAY(m->arena, u64, t->kind == AIR_STRUCT ? t->n_fields : 0);
     measure(t);
     t->align = 1;
     air_type_lay_out(t);
@@ -170,6 +172,7 @@ void air_struct_body(air_module *m, air_type *t, u32 n, air_type *const *fields,
     t->packed = packed;
     t->n_fields = n;
     t->fields = n ? arena_dup(m->arena, fields, n * sizeof *fields) : NULL;
+    t->offsets = ARENA_ARRAY(m->arena, u64, n);
     measure(t);
     t->value_depth = 0;
     air_type_lay_out(t);
@@ -188,8 +191,7 @@ u64 air_align(const air_type *t) { return t->align; }
 
 u64 air_field_offset(const air_type *t, u32 field) {
     TM_ASSERT(t->kind == AIR_STRUCT && field < t->n_fields);
-    u64 at = struct_end(t, field);
-    return t->packed ? at : align_up(at, air_align(t->fields[field]));
+    return t->offsets[field];
 }
 
 air_type *air_type_step(air_type *t, u64 index) {

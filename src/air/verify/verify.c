@@ -82,7 +82,7 @@ static tm_status check_dominance(air_verifier *v, const air_flow *flow, const ai
 /* Incoming blocks are exactly the predecessors, counted per edge. `seen` is zero before and after. */
 static tm_status check_phi(air_verifier *v, const air_flow *flow, const air_inst *phi, u32 *seen) {
     u32 from = flow->first_pred[phi->block->id], to = flow->first_pred[phi->block->id + 1];
-    if (phi->n_ops != phi->n_blocks || phi->n_blocks != to - from)
+    if (!phi->n_ops || phi->n_ops != phi->n_blocks || phi->n_blocks != to - from)
         return verify_fail(v, "a phi does not have one value per predecessor");
     bool same = true;
     for (u32 k = from; k < to; k++)

@@ -25,6 +25,9 @@ const vop_info vops[VOP_COUNT] = {
 #undef OP8
 };
 
+static u8 class_of(char c) {
+    return c == 'M' ? CLS_M : c == 'D' ? CLS_D : c == 'X' ? CLS_X : CLS_W;
+}
 u32 v_new(vbuild *b, u8 cls) {
     vval v = {.cls = cls, .block = NO, .end_block = NO, .param_number = -1, .slot = -1, .hint = -1};
     VEC_PUSH(b->a, &b->vals, v);
@@ -49,6 +52,23 @@ u32 v_block(vbuild *b, const air_block *from) {
     VEC_PUSH(b->a, &b->blocks, n);
     return b->blocks.count - 1;
 }
+static u8 memory_class(u16 op) { return op >= VOP_ld_d_s && op <= VOP_stl_d_p ? CLS_D : CLS_W; }
+/* Registers are found by class, so an operand of another class would be another register's bytes: names of
+ * functions and metadata promise types that nothing else checks. S takes anything that has a shared form. */
+static void check_operands(vbuild *b, u16 op, u32 ns, const u32 *s) {
+    bool memory = op >= VOP_ld_b_s && op <= VOP_stl_d_p;
+    const char *want = strchr(vops[op].sig, '=') + 1;
+    for (u32 i = 0; i < ns && !b->failed; i++) {
+        u8 cls = v_at(b, s[i])->cls;
+        bool fits = memory           ? cls == (i ? memory_class(op) : CLS_D)
+                    : *want == 'S'   ? cls == CLS_W || cls == CLS_D
+                    : *want          ? cls == class_of(*want)
+                                     : false;
+        want += !memory && *want;
+        if (!fits)
+            v_refuse(b, arena_printf(b->a, "'%s' with operands of other types", vops[op].name));
+    }
+}
 vinst *v_make(vbuild *b, u16 op, u32 nd, const u32 *d, u32 ns, const u32 *s) {
     vinst *i = ARENA_NEW(b->a, vinst);
     i->op = op;
@@ -68,6 +88,7 @@ vinst *v_make(vbuild *b, u16 op, u32 nd, const u32 *d, u32 ns, const u32 *s) {
 vinst *v_emit(vbuild *b, u16 op, u32 nd, const u32 *d, u32 ns, const u32 *s) {
     vinst *i = v_make(b, op, nd, d, ns, s);
     vblock *k = b->blocks.at[b->cur];
+    check_operands(b, op, ns, s);
     i->block = b->cur;
     i->prev = k->last;
     if (k->last)
@@ -155,9 +176,6 @@ static bool fold_1(u16 op, u64 a, u64 *r) {
     default: return false;
     }
 }
-static u8 class_of(char c) {
-    return c == 'M' ? CLS_M : c == 'D' ? CLS_D : c == 'X' ? CLS_X : CLS_W;
-}
 /* x op y = x or a constant, whatever x is. NO when nothing applies. */
 static u32 identity_of(vbuild *b, u16 op, u32 x, u32 y) {
     if (!v_at(b, y)->constant)
@@ -197,6 +215,7 @@ static bool commutes(u16 op) {
 u32 v_op(vbuild *b, u16 op, u32 n, const u32 *s) {
     u64 r;
     u8 cls = class_of(vops[op].sig[0]);
+    check_operands(b, op, n, s);
     if (n == 1 && v_at(b, s[0])->constant && fold_1(op, v_at(b, s[0])->bits, &r))
         return v_const(b, cls, r);
     if (n == 2) {
@@ -247,6 +266,8 @@ void v_br(vbuild *b, u32 to) {
 }
 void v_cbr(vbuild *b, u32 cond, u32 yes, u32 no) {
     vval *c = v_at(b, cond);
+    if (c->cls != CLS_M)
+        v_refuse(b, "a branch on what is no condition");
     if (yes == no || c->constant) {
         v_br(b, yes == no || c->bits ? yes : no);
         return;

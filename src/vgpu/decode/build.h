@@ -38,7 +38,7 @@ typedef struct vval {
 typedef struct vedge { u32 pred, value; } vedge;
 typedef struct vphi {
     u32 d;
-    VEC(vedge) in;
+    VEC(vedge) in;        /* one for each predecessor, in their order */
     const air_inst *air; /* resolved when the function is complete; NULL for return values */
     u32 comp;
 } vphi;
@@ -56,6 +56,7 @@ typedef struct vblock {
     u32 ipdom;            /* block, NO for the exit */
     u32 region_end;       /* highest order of a region it lies in */
     u32 first_pos, last_pos, pc;
+    u32 place;            /* of the copies it makes, among its successor's predecessors */
 } vblock;
 #define NO 0xFFFFFFFFu
 
@@ -69,11 +70,12 @@ typedef struct vbuild {
     u32 cur;              /* block being filled */
     map *consts[4];
     map *globals;         /* air_global -> address */
+    map *shapes;          /* air_type -> vshape */
     VEC(u32) order;
     VEC(vsite) sites;
     u32 site;             /* of the AIR instruction being decoded */
     u32 align;            /* bytes, of the load or store being decoded; 0 natural */
-    u32 budget;           /* AIR instructions left to decode, calls included */
+    u64 budget;           /* work left: AIR instructions and their components, calls included */
     bool failed;
     const tm_constant_value *constants;
     u32 n_constants;
@@ -110,14 +112,19 @@ typedef struct vtype { u8 cls; u8 bits; u8 fp; /* 0 int or pointer, 16 half, 17 
 enum { FP_NONE = 0, FP_HALF = 16, FP_BFLOAT = 17, FP_FLOAT = 32 };
 bool type_scalar(vbuild *b, const air_type *t, vtype *out); /* refuses what has no class */
 bool type_is_matrix(const air_type *t);
-u32 type_comps(const air_type *t);
+typedef struct vpart { vtype t; u64 offset; } vpart; /* a number, a pointer or a matrix, and its place in memory */
+typedef struct vshape { u32 n; vpart *at; } vshape;
+const vshape *type_shape(vbuild *b, const air_type *t); /* refuses types of too many parts */
+u32 type_comps(vbuild *b, const air_type *t);
 vtype type_comp(vbuild *b, const air_type *t, u32 i);
+bool comps_fit(vbuild *b, const air_type *t, const u32 *comps); /* refuses values of other classes than the type's */
 
 typedef struct vinstance { /* one function being decoded: the kernel or an inlined call */
     struct vinstance *parent;
     const air_func *f;
     u32 **vals;           /* by air_value.id: components */
     u32 *block_of;        /* by air_block.id: first vblock */
+    u32 *from_at;         /* by air_block.id: where a phi names it, to be checked */
     u32 exit;             /* continuation of an inlined call, NO in the kernel */
     vphi **returns;
     bool is_kernel;
@@ -147,6 +154,7 @@ u32 convert_value(vbuild *b, vtype from, bool from_signed, vtype to, bool to_sig
 /* -- decode.c */
 bool decode_function(vbuild *b, vinstance *in);
 bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f);
+bool spend(vbuild *b, u64 work); /* false: more than one kernel may ask for */
 u32 number_function(air_func *f); /* ids of its values and blocks; how many values */
 /* -- kernel.c */
 u32 lane_id(vbuild *b);

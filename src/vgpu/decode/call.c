@@ -5,7 +5,7 @@
 #include "vgpu/decode/call.h"
 
 u32 call_at(vbuild *b, vcall *k, u32 n, u32 c) {
-    if (n < CALL_ARGS && n + 1 < k->i->n_ops && c < type_comps(k->i->ops[n + 1]->type)) {
+    if (n < CALL_ARGS && n + 1 < k->i->n_ops && c < type_comps(b, k->i->ops[n + 1]->type)) {
         if (!k->a[n])
             k->a[n] = value_of(b, k->in, k->i->ops[n + 1]);
         return k->a[n][c];
@@ -52,7 +52,7 @@ void decode_call(vbuild *b, vinstance *in, air_inst *i) {
         decode_inline(b, in, i, f);
         return;
     }
-    vcall k = {.in = in, .i = i, .tail = "", .n = type_comps(i->v.type)};
+    vcall k = {.in = in, .i = i, .tail = "", .n = type_comps(b, i->v.type)};
     const family *fam = find_family(f->v.name, &k.tail);
     if (!fam) {
         v_refuse(b, f->v.name);

@@ -130,7 +130,7 @@ static void do_sincos(vbuild *b, vcall *k, u16 op) {
     store_value(b, k->i->v.type, call_at(b, k, 1, 0), p->space, cosine);
 }
 static void do_dot(vbuild *b, vcall *k, u16 op) {
-    u32 n = type_comps(call_type(b, k, 0));
+    u32 n = type_comps(b, call_type(b, k, 0));
     u32 sum = round_fp(b, k->t, v_op2(b, VOP_fmul, call_at(b, k, 0, 0), call_at(b, k, 1, 0)));
     for (u32 c = 1; c < n; c++)
         sum = round_fp(b, k->t, v_op3(b, VOP_ffma, call_at(b, k, 0, c), call_at(b, k, 1, c), sum));
@@ -239,7 +239,7 @@ static u32 do_saturating(vbuild *b, vcall *k, u16 op) {
 }
 /* op 0 all, 1 any */
 static void do_all(vbuild *b, vcall *k, u16 any) {
-    u32 n = type_comps(call_type(b, k, 0)), r = call_at(b, k, 0, 0);
+    u32 n = type_comps(b, call_type(b, k, 0)), r = call_at(b, k, 0, 0);
     for (u32 c = 1; c < n; c++)
         r = v_op2(b, any ? VOP_or_m : VOP_and_m, r, call_at(b, k, 0, c));
     k->out[0] = r;

@@ -4,21 +4,35 @@
  * that function constants exclude is not decoded. Phis are filled in when all values exist. */
 #include "vgpu/decode/build.h"
 
-static const src_loc *inst_loc(const air_inst *i) { return i->loc; }
+enum { MOST_NAME = 120 };
 static void set_site(vbuild *b, const vinstance *in, const air_inst *i) {
     const char *what = i->op == AIR_LOAD ? "load" : i->op == AIR_STORE ? "store" : NULL;
     if (i->op == AIR_CALL && i->ops[0]->name)
         what = i->ops[0]->name;
-    vsite s = {inst_loc(i), what ? arena_str(b->k->arena, what, strlen(what)) : NULL,
+    vsite s = {i->loc, what ? arena_str(b->k->arena, what, strnlen(what, MOST_NAME)) : NULL,
                in->is_kernel ? i->v.id - in->f->n_args : VGPU_NO_BLOCK};
-    if (s.loc)
-        s.loc = arena_dup(b->k->arena, s.loc, sizeof *s.loc);
-    if (s.loc && s.loc->file)
-        ((src_loc *)s.loc)->file = arena_str(b->k->arena, s.loc->file, strlen(s.loc->file));
-    if (s.loc)
-        ((src_loc *)s.loc)->caller = NULL;
+    if (s.loc) {
+        src_loc *own = arena_dup(b->k->arena, s.loc, sizeof *s.loc);
+        own->file = own->file ? arena_str(b->k->arena, own->file, strlen(own->file)) : NULL;
+        own->caller = NULL;
+        s.loc = own;
+    }
     VEC_PUSH(b->a, &b->sites, s);
     b->site = b->sites.count - 1;
+}
+bool spend(vbuild *b, u64 work) {
+    if (work > b->budget)
+        v_refuse(b, "more code than it decodes (functions that are called count each time)");
+    b->budget -= MIN(work, b->budget);
+    return !b->failed;
+}
+/* Pays for an instruction, and refuses types that have too many parts, before anything looks at them. */
+static bool afford(vbuild *b, const air_inst *i) {
+    u64 work = 1 + (u64)type_comps(b, i->v.type) * (i->op == AIR_PHI ? i->n_ops : 1);
+    for (u32 k = 0; k < i->n_ops; k++)
+        if (i->ops[k]->kind != AIR_V_MD)
+            work += type_comps(b, i->ops[k]->type);
+    return spend(b, work);
 }
 u32 number_function(air_func *f) {
     u32 id = 0, block = 0;
@@ -78,14 +92,14 @@ static void decode_ret(vbuild *b, vinstance *in, air_inst *i) {
         return;
     }
     if (i->n_ops) {
-        u32 n = type_comps(i->ops[0]->type), *v = value_of(b, in, i->ops[0]);
+        u32 n = type_comps(b, i->ops[0]->type), *v = value_of(b, in, i->ops[0]);
         for (u32 c = 0; c < n; c++)
             VEC_PUSH(b->a, &in->returns[c]->in, ((vedge){b->cur, v[c]}));
     }
     v_br(b, in->exit);
 }
 static void decode_phi(vbuild *b, vinstance *in, air_inst *i) {
-    u32 n = type_comps(i->v.type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
+    u32 n = type_comps(b, i->v.type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
     for (u32 c = 0; c < n; c++) {
         vphi *p = ARENA_NEW(b->a, vphi);
         comps[c] = p->d = v_new(b, type_comp(b, i->v.type, c).cls);
@@ -99,11 +113,9 @@ static void decode_phi(vbuild *b, vinstance *in, air_inst *i) {
 static void decode_block(vbuild *b, vinstance *in, air_block *k) {
     b->cur = in->block_of[k->id];
     for (air_inst *i = k->first; i && !b->failed; i = i->next) {
-        if (!b->budget--) {
-            v_refuse(b, "a kernel of this size (2 million instructions after inlining)");
-            return;
-        }
         set_site(b, in, i);
+        if (!afford(b, i))
+            return;
         switch (i->op) {
         case AIR_PHI: decode_phi(b, in, i); break;
         case AIR_BR:
@@ -127,47 +139,81 @@ static void resolve_phis(vbuild *b, vinstance *in, u32 block) {
         vphi *phi = k->phis.at[p];
         if (!phi->air)
             continue;
+        for (u32 j = 0; j < phi->air->n_blocks; j++)
+            in->from_at[phi->air->blocks[j]->id] = j;
         for (u32 e = 0; e < k->preds.count; e++) {
             const air_block *from = b->blocks.at[k->preds.at[e]]->air;
             const air_inst *a = phi->air;
-            u32 j = 0;
-            while (j < a->n_blocks && a->blocks[j] != from)
-                j++;
-            if (j == a->n_blocks) {
+            u32 j = from && from->func == in->f ? in->from_at[from->id] : a->n_blocks;
+            if (j >= a->n_blocks || a->blocks[j] != from) {
                 v_refuse(b, "a phi that misses a predecessor");
                 return;
             }
             b->cur = k->preds.at[e]; /* a zero matrix is made there */
-            u32 *v = value_of(b, in, a->ops[j]);
-            VEC_PUSH(b->a, &phi->in, ((vedge){k->preds.at[e], v[phi->comp]}));
+            u32 v = value_of(b, in, a->ops[j])[phi->comp];
+            if (v_at(b, v)->cls != v_at(b, phi->d)->cls)
+                v_refuse(b, "a value that its type does not fit");
+            VEC_PUSH(b->a, &phi->in, ((vedge){k->preds.at[e], v}));
         }
     }
 }
+/* Blocks that wait, first in reverse postorder on top: a binary heap. */
+typedef VEC(u32) heap;
+static void heap_push(vbuild *b, heap *h, u32 x) {
+    VEC_PUSH(b->a, h, x);
+    for (u32 i = h->count - 1; i && h->at[(i - 1) / 2] > x; i = (i - 1) / 2) {
+        h->at[i] = h->at[(i - 1) / 2];
+        h->at[(i - 1) / 2] = x;
+    }
+}
+static u32 heap_pop(heap *h) {
+    u32 top = h->at[0], last = VEC_POP(h);
+    for (u32 i = 0, c; h->count && (c = 2 * i + 1) < h->count + 1; i = c) {
+        if (c + 1 < h->count && h->at[c + 1] < h->at[c])
+            c++;
+        if (c >= h->count || h->at[c] >= last) {
+            h->at[i] = last;
+            break;
+        }
+        h->at[i] = h->at[c];
+        h->at[c] = last;
+    }
+    return top;
+}
 bool decode_function(vbuild *b, vinstance *in) {
     air_func *f = (air_func *)in->f;
+    if (!spend(b, f->n_blocks))
+        return false;
     air_block **order = ARENA_ARRAY(b->a, air_block *, f->n_blocks);
-    u32 n = block_order(b, f, order);
+    u32 n = block_order(b, f, order), *place = ARENA_ARRAY(b->a, u32, f->n_blocks);
     in->block_of = ARENA_ARRAY(b->a, u32, f->n_blocks);
-    for (u32 i = 0; i < n; i++)
+    in->from_at = ARENA_ARRAY(b->a, u32, f->n_blocks);
+    for (u32 i = 0; i < n; i++) {
         in->block_of[order[i]->id] = v_block(b, order[i]);
-    u32 entry = in->block_of[f->first->id];
-    if (in->is_kernel) {
-        b->blocks.at[entry]->reached = true;
-    } else {
-        v_br(b, entry);
+        place[order[i]->id] = i;
     }
-    bool *done = ARENA_ARRAY(b->a, bool, n);
-    for (bool again = true; again && !b->failed;) {
-        again = false;
-        for (u32 i = 0; i < n && !b->failed; i++) {
-            if (done[i] || !b->blocks.at[in->block_of[order[i]->id]]->reached)
-                continue;
-            done[i] = again = true;
-            decode_block(b, in, order[i]);
+    u32 entry = in->block_of[f->first->id];
+    if (in->is_kernel)
+        b->blocks.at[entry]->reached = true;
+    else
+        v_br(b, entry);
+    bool *queued = ARENA_ARRAY(b->a, bool, n);
+    heap waiting = {0};
+    heap_push(b, &waiting, 0);
+    queued[0] = true;
+    while (waiting.count && !b->failed) {
+        air_block *k = order[heap_pop(&waiting)];
+        decode_block(b, in, k);
+        for (u32 t = 0; k->last && t < k->last->n_blocks; t++) {
+            u32 at = place[k->last->blocks[t]->id];
+            if (!queued[at] && b->blocks.at[in->block_of[order[at]->id]]->reached) {
+                queued[at] = true;
+                heap_push(b, &waiting, at);
+            }
         }
     }
     for (u32 i = 0; i < n && !b->failed; i++)
-        if (done[i])
+        if (queued[i])
             resolve_phis(b, in, in->block_of[order[i]->id]);
     return !b->failed;
 }
@@ -189,7 +235,7 @@ bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
     for (u32 a = 0; a < f->n_args; a++)
         sub.vals[f->args[a].id] = value_of(b, in, i->ops[a + 1]);
     sub.exit = v_block(b, b->blocks.at[b->cur]->air);
-    u32 n = type_comps(i->v.type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
+    u32 n = type_comps(b, i->v.type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
     sub.returns = ARENA_ARRAY(b->a, vphi *, n + 1);
     for (u32 c = 0; c < n; c++) {
         vphi *p = ARENA_NEW(b->a, vphi);

@@ -125,14 +125,11 @@ static void put_copies(encoder *e, u32 from, const vblock *to) {
     move *m = ARENA_ARRAY(b->a, move, to->phis.count + 1);
     for (u32 p = 0; p < to->phis.count; p++) {
         vphi *phi = to->phis.at[p];
-        for (u32 i = 0; i < phi->in.count; i++) {
-            if (phi->in.at[i].pred != from)
-                continue;
-            move x = move_of(e, phi->d, phi->in.at[i].value);
-            if (v_at(b, phi->d)->slot >= 0 && (x.wide_d != x.wide_s || x.d != x.s))
-                m[n++] = x;
-            break;
-        }
+        const vedge *in = &phi->in.at[b->blocks.at[from]->place];
+        TM_ASSERT(in->pred == from);
+        move x = move_of(e, phi->d, in->value);
+        if (v_at(b, phi->d)->slot >= 0 && (x.wide_d != x.wide_s || x.d != x.s))
+            m[n++] = x;
     }
     VEC(u32) ready = {0};
     for (u32 i = 0; i < n; i++) {
@@ -233,6 +230,11 @@ bool encode_kernel(vbuild *b) {
     e.readers = ARENA_ARRAY(b->a, u32, places);
     e.writer = ARENA_ARRAY(b->a, i32, places);
     memset(e.writer, 0xFF, places * sizeof *e.writer);
+    for (u32 o = 0; o < b->order.count; o++) {
+        const vblock *t = b->blocks.at[b->order.at[o]];
+        for (u32 p = 0; p < t->preds.count && t->phis.count; p++)
+            b->blocks.at[t->preds.at[p]]->place = p;
+    }
     for (u32 o = 0; o < b->order.count; o++)
         put_block(&e, o);
     for (u32 f = 0; f < e.fix.count; f++)

@@ -64,14 +64,16 @@ static void system_argument(vbuild *b, const air_arg *a, const air_type *t, u32 
     }
     v_refuse(b, arena_printf(b->k->arena, "the system value '%s'", name));
 }
+enum { MOST_ARGUMENTS = 1000, MOST_INITIALISERS = 64, MOST_WORK = 4000000 };
 static void kernel_arguments(vbuild *b, vinstance *in) {
     vgpu_kernel *k = b->k;
     const air_kernel *ak = b->kernel;
-    u32 slots = 1;
-    for (u32 i = 0; i < ak->n_args; i++)
-        slots += 4;
-    k->params = ARENA_ARRAY(k->arena, vparam, slots);
     k->n_segs = SEG_ARG0;
+    if (ak->n_args > MOST_ARGUMENTS) {
+        v_refuse(b, "more than 1000 arguments");
+        return;
+    }
+    k->params = ARENA_ARRAY(k->arena, vparam, 1 + 4 * ak->n_args);
     for (u32 i = 0; i < ak->n_args && !b->failed; i++) {
         const air_arg *a = &ak->args[i];
         if (a->param >= in->f->n_args) {
@@ -79,7 +81,8 @@ static void kernel_arguments(vbuild *b, vinstance *in) {
             return;
         }
         const air_value *arg = &in->f->args[a->param];
-        u32 n = type_comps(arg->type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
+        u32 n = type_comps(b, arg->type), *comps = ARENA_ARRAY(b->a, u32, n + 1);
+        memset(comps, 0xFF, n * sizeof *comps);
         in->vals[arg->id] = comps;
         vparam p = {.location = a->location, .writes = a->writes, .gated = a->gate != NULL,
                     .min_size = a->size, .elem_size = a->type_size,
@@ -99,6 +102,7 @@ static void kernel_arguments(vbuild *b, vinstance *in) {
             v_refuse(b, a->kind == AIR_ARG_TEXTURE ? "texture arguments"
                         : a->kind == AIR_ARG_SAMPLER ? "sampler arguments" : "this kind of argument");
         }
+        comps_fit(b, arg->type, comps);
     }
     for (u32 i = 0; i < in->f->n_args && !b->failed; i++)
         if (!in->vals[in->f->args[i].id])
@@ -135,7 +139,7 @@ static tm_status decode_body(vbuild *b, air_func *f) {
 static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const air_kernel *ak,
                                const tm_constant_value *constants, u32 n_constants,
                                vgpu_checks checks, vgpu_numerics numerics, vgpu_kernel *with_data) {
-    vbuild b = {.ctx = ctx, .m = m, .a = arena_new(), .budget = 2000000, .constants = constants,
+    vbuild b = {.ctx = ctx, .m = m, .a = arena_new(), .budget = MOST_WORK, .constants = constants,
                 .n_constants = n_constants, .kernel = ak, .lane = NO};
     vgpu_kernel *k;
     if (with_data) { /* static initialisers filled its constant memory */
@@ -156,6 +160,7 @@ static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const ai
     for (u32 i = 0; i < 4; i++)
         b.consts[i] = map_new(b.a);
     b.globals = map_new(b.a);
+    b.shapes = map_new(b.a);
     tm_status s = decode_body(&b, f);
     if (s == 0 && !vpool_new(k))
         s = diag_at(ctx, NULL, TM9002, "decoding");
@@ -179,6 +184,8 @@ static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_
             ctors->init->kind != AIR_V_CONST)
             continue;
         air_const *list = (air_const *)ctors->init;
+        if (list->n_elems > MOST_INITIALISERS)
+            return diag_at(ctx, NULL, TM3001, k->name ? k->name : "?", "more than 64 static initialisers");
         for (u32 i = 0; list->kind == AIR_C_AGGREGATE && i < list->n_elems; i++) {
             air_const *row = (air_const *)list->elems[i];
             if (row->v.kind != AIR_V_CONST || row->kind != AIR_C_AGGREGATE || row->n_elems < 2 ||
@@ -208,7 +215,7 @@ static tm_status run_initialisers(tm_ctx *ctx, air_module *m, const tm_constant_
 vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *constants,
                          u32 n_constants, vgpu_checks checks, vgpu_numerics numerics) {
     air_kernel ak;
-    if (air_kernel_read(m, &ak) != 0)
+    if (air_verify(m) != 0 || air_kernel_read(m, &ak) != 0)
         return NULL;
     if (!ak.func || !ak.func->first) {
         diag_at(ctx, NULL, TM3001, ak.name ? ak.name : "?", "a kernel without a body");

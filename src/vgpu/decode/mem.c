@@ -7,9 +7,14 @@
 
 /* Thread memory begins with room for the negative indices that Apple's own kernels use in lanes past
  * the end of a row (they never read what they write there). */
-enum { THREAD_SLACK = 1024 };
+enum { THREAD_SLACK = 1024, MOST_THREAD_BYTES = 1 << 20 };
 
 /* ---- Globals -------------------------------------------------------------------------------------- */
+static void put_bits(u8 *at, u64 first, u32 n, u64 value) {
+    for (u64 i = 0; i < MIN(n, 64); i++)
+        at[(first + i) / 8] |= (u8)((value >> i & 1) << ((first + i) % 8));
+}
+/* The bytes of a constant. Elements of a vector lie side by side, bits within bytes. */
 static void image_of(vbuild *b, const air_const *c, u8 *at) {
     const air_type *t = c->v.type;
     u64 address;
@@ -17,17 +22,22 @@ static void image_of(vbuild *b, const air_const *c, u8 *at) {
     case AIR_C_INT: case AIR_C_FLOAT: memcpy(at, &c->wide, MIN(air_size(t), 8)); break;
     case AIR_C_DATA: memcpy(at, c->data, c->data_len); break;
     case AIR_C_AGGREGATE:
+        if (t->kind == AIR_VECTOR && t->elem->kind == AIR_INT && (t->elem->bits < 8 || !is_pow2(t->elem->bits))) {
+            for (u32 i = 0; i < c->n_elems; i++)
+                put_bits(at, (u64)i * t->elem->bits, t->elem->bits, ((const air_const *)c->elems[i])->wide);
+            break;
+        }
         for (u32 i = 0; i < c->n_elems; i++) {
             u64 offset = t->kind == AIR_STRUCT ? air_field_offset(t, i) : i * air_size(t->elem);
             if (c->elems[i]->kind == AIR_V_CONST)
                 image_of(b, (const air_const *)c->elems[i], at + offset);
             else if (const_address(b, c->elems[i], &address))
-                memcpy(at + offset, &address, 8);
+                memcpy(at + offset, &address, MIN(air_size(c->elems[i]->type), 8));
         }
         break;
     case AIR_C_CAST: case AIR_C_GEP:
         if (const_address(b, (air_value *)c, &address))
-            memcpy(at, &address, 8);
+            memcpy(at, &address, MIN(air_size(t), 8));
         break;
     default: break; /* zeros */
     }
@@ -79,8 +89,9 @@ bool globals_place(vbuild *b) {
     for (u32 i = 0; i < ak.n_constants; i++) {
         const tm_constant_value *v = constant_given(b, &ak.constants[i]);
         void **at = ak.constants[i].global ? map_get(b->globals, MAP_KEY(ak.constants[i].global)) : NULL;
-        if (v && at)
-            memcpy(k->const_data + ((u64)(uintptr_t)*at - VGPU_PTR(SEG_CONST, 0)), &v->bits,
+        u64 address = at ? (u64)(uintptr_t)*at : 0;
+        if (v && address >> 48 == SEG_CONST)
+            memcpy(k->const_data + (address - VGPU_PTR(SEG_CONST, 0)), &v->bits,
                    MIN(air_size(ak.constants[i].global->value_type), 8));
     }
     return true;
@@ -185,10 +196,14 @@ void decode_alloca(vbuild *b, vinstance *in, air_inst *i) {
         v_refuse(b, "thread memory of a size that is not constant");
         return;
     }
-    u64 size = air_size(i->aux) * v_at(b, n)->bits;
-    u64 align = MAX(MAX(i->align, air_align(i->aux)), 4);
+    u64 count = v_at(b, n)->bits, size = air_size(i->aux), align = MAX(MAX(i->align, air_align(i->aux)), 4);
+    if (count > MOST_THREAD_BYTES || size > MOST_THREAD_BYTES || align > MOST_THREAD_BYTES) {
+        v_refuse(b, "more than 1 MB of memory per thread");
+        return;
+    }
+    size *= count;
     u64 at = align_up(k->thread_bytes ? k->thread_bytes : THREAD_SLACK, align);
-    if (v_at(b, n)->bits > 1u << 20 || at + size > 1u << 20) {
+    if (at + size > MOST_THREAD_BYTES) {
         v_refuse(b, "more than 1 MB of memory per thread");
         return;
     }
@@ -224,36 +239,22 @@ static u16 access_op(u32 kind, u32 space, bool store) {
 }
 static u64 kind_bytes(u32 kind) { return kind == VMEM_D ? 8 : kind == VMEM_W ? 4 : kind == VMEM_B ? 1 : 2; }
 
-typedef struct piece { vtype t; u64 offset; } piece;
-/* Scalars of a type with their place in memory. */
-static u32 pieces_of(vbuild *b, const air_type *t, u64 at, piece *out, u32 room) {
-    u32 n = 0;
-    if (type_is_matrix(t)) {
-        vtype e = type_comp(b, t, 0);
-        e.cls = CLS_W;
-        e.bits = e.fp == FP_FLOAT ? 32 : 16;
-        if (room >= 2) {
-            out[0] = (piece){e, at};
-            out[1] = (piece){e, at + e.bits / 8};
-        }
-        return 2;
-    }
-    if (t->kind == AIR_STRUCT) {
-        for (u32 f = 0; f < t->n_fields && n < room; f++)
-            n += pieces_of(b, t->fields[f], at + air_field_offset(t, f), out + n, room - n);
-        return n;
-    }
-    if (t->kind == AIR_VECTOR || t->kind == AIR_ARRAY) {
-        vtype e;
-        u64 size = t->kind == AIR_VECTOR && type_scalar(b, t->elem, &e) ? kind_bytes(kind_of(b, e))
-                                                                       : air_size(t->elem);
-        for (u64 i = 0; i < t->count && n < room; i++)
-            n += pieces_of(b, t->elem, at + i * size, out + n, room - n);
-        return n;
-    }
-    if (room && type_scalar(b, t, &out[0].t))
-        out[0].offset = at;
-    return 1;
+/* Numbers of a type with their place in memory. Of a matrix each lane holds the first two. */
+static const vshape *memory_shape(vbuild *b, const air_type *t) {
+    const vshape *s = type_shape(b, t);
+    for (u32 i = 0; i < s->n && !type_is_matrix(t); i++)
+        if (s->at[i].t.cls == CLS_X)
+            v_refuse(b, "a matrix within another value in memory");
+    if (!type_is_matrix(t))
+        return s;
+    vshape *two = ARENA_NEW(b->a, vshape);
+    vtype e = s->at[0].t;
+    e.cls = CLS_W;
+    e.bits = e.fp == FP_FLOAT ? 32 : 16;
+    *two = (vshape){2, ARENA_ARRAY(b->a, vpart, 2)};
+    two->at[0] = (vpart){e, 0};
+    two->at[1] = (vpart){e, e.bits / 8u};
+    return two;
 }
 static bool known_constant(vbuild *b, u32 ptr, u64 offset, u64 size, u64 *bits) {
     vval *p = v_at(b, ptr);
@@ -274,7 +275,7 @@ static u32 const_of_bits(vbuild *b, vtype t, u64 bits) {
     return t.cls == CLS_M ? v_const(b, CLS_M, bits & 1 ? ~0u : 0) : w;
 }
 /* How many of the pieces from p on are one run of elements that one instruction can move. */
-static u32 run_length(vbuild *b, const piece *p, u32 n) {
+static u32 run_length(vbuild *b, const vpart *p, u32 n) {
     u32 kind = kind_of(b, p[0].t), k = 1;
     u64 size = kind_bytes(kind);
     while (k < n && k < 16 && kind_of(b, p[k].t) == kind && p[k].offset == p[0].offset + k * size)
@@ -291,10 +292,9 @@ static vinst *note_access(vbuild *b, vinst *i, u32 kind, u32 space) {
     return i;
 }
 u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space) {
-    u32 n = type_is_matrix(t) ? 2 : type_comps(t);
-    piece *p = ARENA_ARRAY(b->a, piece, n + 2);
-    n = pieces_of(b, t, 0, p, n);
-    u32 *out = ARENA_ARRAY(b->a, u32, n + 2);
+    const vshape *shape = memory_shape(b, t);
+    const vpart *p = shape->at;
+    u32 n = shape->n, *out = ARENA_ARRAY(b->a, u32, n + 2);
     for (u32 i = 0, k; i < n && !b->failed; i += k) {
         u64 bits;
         u32 kind = kind_of(b, p[i].t);
@@ -317,10 +317,9 @@ u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space) {
     return out;
 }
 void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *comps) {
-    u32 n = type_is_matrix(t) ? 2 : type_comps(t);
-    piece *p = ARENA_ARRAY(b->a, piece, n + 2);
-    n = pieces_of(b, t, 0, p, n);
-    u32 own[2];
+    const vshape *shape = memory_shape(b, t);
+    const vpart *p = shape->at;
+    u32 n = shape->n, own[2];
     if (type_is_matrix(t)) {
         for (i32 e = 0; e < 2; e++) {
             own[e] = v_op1(b, VOP_xget, comps[0]);
@@ -359,6 +358,8 @@ void copy_bytes(vbuild *b, u32 to, u32 to_space, u32 from, u32 from_space, u32 l
         return;
     }
     u64 n = v_at(b, len)->bits, unit = 4;
+    if (!spend(b, n))
+        return;
     while (n % unit)
         unit /= 2;
     u32 kind = unit == 4 ? VMEM_W : unit == 2 ? VMEM_H : VMEM_B;

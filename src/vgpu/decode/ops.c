@@ -159,7 +159,7 @@ static u32 from_bits(vbuild *b, vtype t, u32 v) {
 static u32 as_d(vbuild *b, vtype t, u32 v) { return t.cls == CLS_D ? v : v_op1(b, VOP_zext_d, v); }
 /* Elements of one width to elements of another, least significant first. */
 static u32 *bitcast(vbuild *b, const air_type *from, const air_type *to, u32 *v) {
-    u32 n = type_comps(from), m = type_comps(to);
+    u32 n = type_comps(b, from), m = type_comps(b, to);
     if (n == 0 || m == 0)
         return v;
     vtype f = type_comp(b, from, 0), t = type_comp(b, to, 0);
@@ -169,7 +169,7 @@ static u32 *bitcast(vbuild *b, const air_type *from, const air_type *to, u32 *v)
             v_refuse(b, "a bitcast between a matrix and another type");
         return v;
     }
-    if ((u32)f.bits * n != (u32)t.bits * m) {
+    if ((u32)f.bits * n != (u32)t.bits * m || (n % m && m % n)) {
         v_refuse(b, "a bitcast between types of different size");
         return v;
     }
@@ -272,7 +272,7 @@ static u32 *decode_insert(vbuild *b, vinstance *in, air_inst *i) {
     u32 *v = value_of(b, in, i->ops[0]), e = value1(b, in, i->ops[1]);
     u32 index = value1(b, in, i->ops[2]);
     const air_type *vt = i->v.type;
-    u32 n = type_comps(vt), *out = ARENA_ARRAY(b->a, u32, n);
+    u32 n = type_comps(b, vt), *out = ARENA_ARRAY(b->a, u32, n);
     u64 k = v_at(b, index)->bits;
     if (type_is_matrix(vt)) {
         if (!v_at(b, index)->constant || k > 1) {
@@ -311,7 +311,7 @@ static u32 *decode_shuffle(vbuild *b, vinstance *in, air_inst *i) {
     bool from = type_is_matrix(i->ops[0]->type), to = type_is_matrix(i->v.type);
     u32 *out = ARENA_ARRAY(b->a, u32, n + 1), use = to ? 2 : (u32)n;
     u32 *e = ARENA_ARRAY(b->a, u32, use + 1);
-    if (n < use || i->ops[2]->kind != AIR_V_CONST) {
+    if (!n_in || n < use || i->ops[2]->kind != AIR_V_CONST) {
         v_refuse(b, "a shuffle");
         return out;
     }
@@ -335,15 +335,15 @@ static u32 *decode_shuffle(vbuild *b, vinstance *in, air_inst *i) {
     return to ? out : e;
 }
 /* First component and type of a member. */
-static u32 member_of(const air_type *t, u32 n, const u32 *indices, const air_type **member) {
+static u32 member_of(vbuild *b, const air_type *t, u32 n, const u32 *indices, const air_type **member) {
     u32 at = 0;
     for (u32 i = 0; i < n; i++) {
         if (t->kind == AIR_STRUCT) {
             for (u32 f = 0; f < indices[i] && f < t->n_fields; f++)
-                at += type_comps(t->fields[f]);
+                at += type_comps(b, t->fields[f]);
             t = t->fields[MIN(indices[i], t->n_fields - 1)];
         } else {
-            at += indices[i] * type_comps(t->elem);
+            at += indices[i] * type_comps(b, t->elem);
             t = t->elem;
         }
     }
@@ -352,11 +352,15 @@ static u32 member_of(const air_type *t, u32 n, const u32 *indices, const air_typ
 }
 
 void decode_inst(vbuild *b, vinstance *in, air_inst *i) {
-    u32 n = type_comps(i->v.type), *out = n ? ARENA_ARRAY(b->a, u32, n) : NULL;
+    u32 n = type_comps(b, i->v.type), *out = n ? ARENA_ARRAY(b->a, u32, n) : NULL;
     u32 *x = NULL, *y = NULL;
     const air_type *member;
     if (i->op <= AIR_SELECT)
         x = value_of(b, in, i->ops[0]);
+    if (i->op <= AIR_CMP && !(i->op == AIR_CAST && i->sub == AIR_BITCAST) && type_comps(b, i->ops[0]->type) != n) {
+        v_refuse(b, "an operation on a matrix"); /* 64 results, or 64 operands */
+        return;
+    }
     switch ((enum air_op)i->op) {
     case AIR_BINOP:
         y = value_of(b, in, i->ops[1]);
@@ -399,12 +403,12 @@ void decode_inst(vbuild *b, vinstance *in, air_inst *i) {
     case AIR_INSERTELT: out = decode_insert(b, in, i); break;
     case AIR_SHUFFLE: out = decode_shuffle(b, in, i); break;
     case AIR_EXTRACTVAL:
-        out = value_of(b, in, i->ops[0]) + member_of(i->ops[0]->type, i->n_indices, i->indices, &member);
+        out = value_of(b, in, i->ops[0]) + member_of(b, i->ops[0]->type, i->n_indices, i->indices, &member);
         break;
     case AIR_INSERTVAL: {
-        u32 at = member_of(i->v.type, i->n_indices, i->indices, &member);
+        u32 at = member_of(b, i->v.type, i->n_indices, i->indices, &member);
         memcpy(out, value_of(b, in, i->ops[0]), n * sizeof *out);
-        memcpy(out + at, value_of(b, in, i->ops[1]), type_comps(member) * sizeof *out);
+        memcpy(out + at, value_of(b, in, i->ops[1]), type_comps(b, member) * sizeof *out);
         break;
     }
     case AIR_FREEZE: out = value_of(b, in, i->ops[0]); break;

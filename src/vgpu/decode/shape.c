@@ -134,7 +134,8 @@ static void post_dominators(vbuild *b) {
 typedef struct flow {
     VEC(u32) work;        /* values to look at again */
     u8 *crosses;          /* value is used outside of its block, or by a phi */
-    u32 *stamp;           /* by block, of the region walk */
+    u32 *stamp, *stack;   /* by block, of the region walk */
+    VEC(u32) seen;        /* blocks of the walk */
     u32 walk;
 } flow;
 typedef struct inst_list { vinst **at; u32 count, room; } inst_list;
@@ -182,8 +183,8 @@ static void mark_block(vbuild *b, flow *f, vblock *k) {
 }
 static void mark_region(vbuild *b, flow *f, u32 branch) {
     vblock *k = b->blocks.at[branch];
-    u32 meet = k->ipdom, *stack = ARENA_ARRAY(b->a, u32, b->order.count + 2), depth = 0, last = k->order;
-    VEC(u32) seen = {0};
+    u32 meet = k->ipdom, *stack = f->stack, depth = 0, last = k->order;
+    f->seen.count = 0;
     f->walk++;
     for (u32 s = 0; s < 2; s++)
         if (k->succ[s] != meet && f->stamp[k->succ[s]] != f->walk) {
@@ -193,7 +194,7 @@ static void mark_region(vbuild *b, flow *f, u32 branch) {
     while (depth) {
         u32 at = stack[--depth];
         vblock *r = b->blocks.at[at];
-        VEC_PUSH(b->a, &seen, at);
+        VEC_PUSH(b->a, &f->seen, at);
         last = MAX(last, r->order);
         if (!r->in_region) {
             r->in_region = true;
@@ -205,8 +206,8 @@ static void mark_region(vbuild *b, flow *f, u32 branch) {
                 stack[depth++] = r->succ[s];
             }
     }
-    for (u32 i = 0; i < seen.count; i++)
-        b->blocks.at[seen.at[i]]->region_end = MAX(b->blocks.at[seen.at[i]]->region_end, last);
+    for (u32 i = 0; i < f->seen.count; i++)
+        b->blocks.at[f->seen.at[i]]->region_end = MAX(b->blocks.at[f->seen.at[i]]->region_end, last);
     if (meet != NO) {
         vblock *m = b->blocks.at[meet];
         m->is_meet = true;
@@ -216,7 +217,8 @@ static void mark_region(vbuild *b, flow *f, u32 branch) {
 }
 static void find_divergence(vbuild *b) {
     u32 n = b->vals.count;
-    flow f = {.crosses = ARENA_ARRAY(b->a, u8, n), .stamp = ARENA_ARRAY(b->a, u32, b->blocks.count)};
+    flow f = {.crosses = ARENA_ARRAY(b->a, u8, n), .stamp = ARENA_ARRAY(b->a, u32, b->blocks.count),
+              .stack = ARENA_ARRAY(b->a, u32, b->blocks.count)};
     inst_list *users = ARENA_ARRAY(b->a, inst_list, n);
     id_list *in_phis = ARENA_ARRAY(b->a, id_list, n);   /* phis that take the value */
     id_list *in_branch = ARENA_ARRAY(b->a, id_list, n); /* blocks that end on it */
@@ -333,7 +335,7 @@ static bool add_term(vbuild *b, address *a, u32 v) {
     vval *x = v_at(b, v);
     u32 shift = 0;
     if (x->constant) {
-        a->imm += (i64)x->bits;
+        a->imm = (i64)((u64)a->imm + x->bits);
         return true;
     }
     if (x->scalar) {
@@ -383,7 +385,7 @@ static void pick_address(vbuild *b, vinst *i) {
     for (vinst *d = x->def; d && d->op >= VOP_add_d && d->op <= VOP_add_d_ss &&
                             v_at(b, d->s[1])->constant;
          d = v_at(b, imm_base)->def) {
-        i64 more = imm + (i64)v_at(b, d->s[1])->bits;
+        i64 more = (i64)((u64)imm + v_at(b, d->s[1])->bits);
         if (!fits_imm(more))
             break;
         imm = more;
@@ -436,7 +438,7 @@ static void fold_matrix_address(vbuild *b, vinst *i) {
     for (vinst *d = v_at(b, i->s[at])->def; d && d->op >= VOP_add_d && d->op <= VOP_add_d_ss &&
                                             v_at(b, d->s[1])->constant;
          d = v_at(b, i->s[at])->def) {
-        imm += (i64)v_at(b, d->s[1])->bits;
+        imm = (i64)((u64)imm + v_at(b, d->s[1])->bits);
         if (!fits_imm(imm))
             return;
         i->s[at] = d->s[0];
@@ -538,12 +540,11 @@ static void drop_dead(vbuild *b) {
 static void split_edges(vbuild *b) {
     u32 n = b->order.count;
     for (u32 o = 0; o < n; o++) {
-        u32 from = b->order.at[o];
-        vblock *k = b->blocks.at[from];
-        for (u32 s = 0; s < succ_count(k); s++) {
-            u32 to = k->succ[s];
-            vblock *t = b->blocks.at[to];
-            if ((k->term != TERM_CBR && k->term != TERM_RETM) || !t->phis.count)
+        u32 to = b->order.at[o];
+        vblock *t = b->blocks.at[to];
+        for (u32 e = 0; e < t->preds.count && t->phis.count; e++) {
+            vblock *k = b->blocks.at[t->preds.at[e]];
+            if (k->order == NO || (k->term != TERM_CBR && k->term != TERM_RETM))
                 continue;
             u32 mid = v_block(b, NULL);
             vblock *m = b->blocks.at[mid];
@@ -552,23 +553,24 @@ static void split_edges(vbuild *b) {
             m->succ[0] = to;
             m->in_region = k->term == TERM_CBR && (v_at(b, k->cond)->divergent || k->in_region);
             m->region_end = k->region_end;
-            VEC_PUSH(b->a, &m->preds, from);
-            k->succ[s] = mid;
-            for (u32 p = 0; p < t->preds.count; p++)
-                if (t->preds.at[p] == from)
-                    t->preds.at[p] = mid;
+            VEC_PUSH(b->a, &m->preds, t->preds.at[e]);
+            k->succ[k->succ[0] != to] = mid;
+            t->preds.at[e] = mid;
             for (u32 p = 0; p < t->phis.count; p++)
-                for (u32 e = 0; e < t->phis.at[p]->in.count; e++)
-                    if (t->phis.at[p]->in.at[e].pred == from)
-                        t->phis.at[p]->in.at[e].pred = mid;
+                t->phis.at[p]->in.at[e].pred = mid;
         }
     }
     order_blocks(b);
 }
 
+enum { MOST_BLOCKS = 1 << 16 }; /* what follows may take time by their square */
 bool shape_kernel(vbuild *b) {
     retire_early(b);
     order_blocks(b);
+    if (b->order.count > MOST_BLOCKS) {
+        v_refuse(b, "more than 65536 blocks of code");
+        return false;
+    }
     drop_dead(b);
     split_edges(b);
     post_dominators(b);

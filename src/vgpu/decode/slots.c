@@ -77,9 +77,14 @@ static u32 cross_number(vbuild *b, u32 *index, u32 **list) {
 }
 #define BIT_SET(set, i) ((set)[(i) / 64] |= 1ull << ((i) % 64))
 #define BIT_GET(set, i) ((set)[(i) / 64] >> ((i) % 64) & 1)
-static void find_live(vbuild *b, const u32 *index, u32 n, live *l) {
+enum { MOST_LIVE_WORDS = 1 << 24 }; /* 128 MB, four times */
+static bool find_live(vbuild *b, const u32 *index, u32 n, live *l) {
     u32 blocks = b->order.count, words = (n + 63) / 64;
     l->words = words;
+    if ((u64)blocks * words > MOST_LIVE_WORDS) {
+        v_refuse(b, "more code than it decodes (blocks times values that cross them)");
+        return false;
+    }
     l->in = ARENA_ARRAY(b->a, u64, (size_t)blocks * words + 1);
     l->out = ARENA_ARRAY(b->a, u64, (size_t)blocks * words + 1);
     l->use = ARENA_ARRAY(b->a, u64, (size_t)blocks * words + 1);
@@ -126,13 +131,15 @@ static void find_live(vbuild *b, const u32 *index, u32 n, live *l) {
             }
         }
     }
+    return true;
 }
-static void find_intervals(vbuild *b) {
+static bool find_intervals(vbuild *b) {
     u32 *index = ARENA_ARRAY(b->a, u32, b->vals.count), *list;
     live l;
     u32 n = cross_number(b, index, &list);
     number(b);
-    find_live(b, index, n, &l);
+    if (!find_live(b, index, n, &l))
+        return false;
     for (u32 o = 0; o < b->order.count; o++) {
         u32 at = b->order.at[o];
         vblock *k = b->blocks.at[at];
@@ -186,6 +193,7 @@ static void find_intervals(vbuild *b) {
             o = to;
         }
     }
+    return true;
 }
 
 /* ---- The scan ------------------------------------------------------------------------------------------ */
@@ -225,7 +233,8 @@ static void link_phis(vbuild *b, i32 *partner) {
 bool slots_kernel(vbuild *b) {
     vgpu_kernel *k = b->k;
     pool pools[POOLS] = {0};
-    find_intervals(b);
+    if (!find_intervals(b))
+        return false;
     u32 positions = b->blocks.at[b->order.at[b->order.count - 1]]->last_pos + 4;
     u32 *starts = ARENA_ARRAY(b->a, u32, positions), *ends = ARENA_ARRAY(b->a, u32, positions);
     u32 *next_start = ARENA_ARRAY(b->a, u32, b->vals.count), *next_end = ARENA_ARRAY(b->a, u32, b->vals.count);

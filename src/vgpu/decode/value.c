@@ -36,47 +36,63 @@ bool type_scalar(vbuild *b, const air_type *t, vtype *out) {
     v_refuse(b, "a value of this type");
     return false;
 }
-u32 type_comps(const air_type *t) {
-    u64 n = 0;
-    if (type_is_matrix(t))
-        return 1;
-    switch ((enum air_type_kind)t->kind) {
-    case AIR_VOID: return 0;
-    case AIR_VECTOR: case AIR_ARRAY:
-        n = t->count * type_comps(t->elem);
-        break;
-    case AIR_STRUCT:
-        for (u32 i = 0; i < t->n_fields; i++)
-            n += type_comps(t->fields[i]);
-        break;
-    default: return 1;
+
+/* ---- Shapes ---------------------------------------------------------------------------------------
+ * What a type is made of, found once per type. A file may declare types of any size: those that are used as
+ * values are bounded here, which bounds every array of components. */
+enum { MOST_PARTS = 4096, MOST_STEPS = 16384 };
+typedef struct shaper {
+    vbuild *b;
+    VEC(vpart) parts;
+    u32 steps;
+} shaper;
+static bool add_parts(shaper *s, const air_type *t, u64 at) {
+    if (++s->steps > MOST_STEPS || s->parts.count > MOST_PARTS)
+        return false;
+    bool array = t->kind == AIR_VECTOR || t->kind == AIR_ARRAY;
+    if ((!array && t->kind != AIR_STRUCT) || type_is_matrix(t)) {
+        vpart p = {.offset = at};
+        type_scalar(s->b, t, &p.t);
+        VEC_PUSH(s->b->a, &s->parts, p);
+        return true;
     }
-    return n > 4096 ? 4096 : (u32)n;
+    /* elements of a vector of odd integers lie closer than those of an array; nothing of them is in memory */
+    for (u64 i = 0; array && i < t->count; i++)
+        if (!add_parts(s, t->elem, at + i * air_size(t->elem)))
+            return false;
+    for (u32 f = 0; !array && f < t->n_fields; f++)
+        if (!add_parts(s, t->fields[f], at + air_field_offset(t, f)))
+            return false;
+    return true;
 }
-vtype type_comp(vbuild *b, const air_type *t, u32 i) {
-    for (;;) {
-        if (type_is_matrix(t) || (t->kind != AIR_VECTOR && t->kind != AIR_ARRAY && t->kind != AIR_STRUCT)) {
-            vtype out;
-            type_scalar(b, t, &out);
-            return out;
-        }
-        if (t->kind == AIR_STRUCT) {
-            u32 f = 0;
-            for (; f + 1 < t->n_fields; f++) {
-                u32 n = type_comps(t->fields[f]);
-                if (i < n)
-                    break;
-                i -= n;
-            }
-            if (!t->n_fields)
-                return (vtype){CLS_W, 32, FP_NONE};
-            t = t->fields[f];
-        } else {
-            u32 n = type_comps(t->elem);
-            i = n ? i % n : 0;
-            t = t->elem;
-        }
+const vshape *type_shape(vbuild *b, const air_type *t) {
+    void **known = map_put(b->shapes, MAP_KEY(t));
+    if (*known)
+        return *known;
+    vshape *shape = ARENA_NEW(b->a, vshape);
+    shaper s = {.b = b};
+    if (t->kind == AIR_VOID) {
+        shape->n = 0;
+    } else if (add_parts(&s, t, 0) && s.parts.count <= MOST_PARTS) {
+        shape->n = s.parts.count;
+        shape->at = s.parts.at;
+    } else {
+        v_refuse(b, "a value of more than 4096 numbers");
     }
+    *map_put(b->shapes, MAP_KEY(t)) = shape;
+    return shape;
+}
+u32 type_comps(vbuild *b, const air_type *t) { return type_shape(b, t)->n; }
+vtype type_comp(vbuild *b, const air_type *t, u32 i) {
+    const vshape *s = type_shape(b, t);
+    return i < s->n ? s->at[i].t : (vtype){CLS_W, 32, FP_NONE};
+}
+bool comps_fit(vbuild *b, const air_type *t, const u32 *comps) {
+    const vshape *s = type_shape(b, t);
+    for (u32 i = 0; i < s->n && !b->failed; i++)
+        if (comps[i] == NO || v_at(b, comps[i])->cls != s->at[i].t.cls)
+            v_refuse(b, "a value that its type does not fit");
+    return !b->failed;
 }
 
 /* ---- Constants ------------------------------------------------------------------------------------ */
@@ -106,7 +122,7 @@ static u32 scalar_const(vbuild *b, vtype t, u64 bits) {
     return v_const(b, t.cls, bits);
 }
 static void zeros_of(vbuild *b, const air_type *t, u32 *out) {
-    u32 n = type_comps(t);
+    u32 n = type_comps(b, t);
     for (u32 i = 0; i < n; i++) {
         vtype c = type_comp(b, t, i);
         if (c.cls == CLS_X) {
@@ -120,7 +136,7 @@ static void zeros_of(vbuild *b, const air_type *t, u32 *out) {
 }
 static u32 const_comps(vbuild *b, const air_const *c, u32 *out) {
     const air_type *t = c->v.type;
-    u32 n = type_comps(t);
+    u32 n = type_comps(b, t);
     u64 address;
     switch ((enum air_const_kind)c->kind) {
     case AIR_C_NULL: case AIR_C_UNDEF: case AIR_C_POISON: zeros_of(b, t, out); return n;
@@ -158,8 +174,8 @@ static u32 const_comps(vbuild *b, const air_const *c, u32 *out) {
         return n;
     }
     case AIR_C_CAST: case AIR_C_GEP:
-        if (const_address(b, (air_value *)c, &address)) {
-            out[0] = v_dw(b, address);
+        if ((t->kind == AIR_PTR || t->kind == AIR_INT) && const_address(b, (air_value *)c, &address)) {
+            out[0] = scalar_const(b, type_comp(b, t, 0), address);
             return 1;
         }
         v_refuse(b, "a constant expression");
@@ -174,7 +190,7 @@ u32 *value_of(vbuild *b, vinstance *in, air_value *v) {
     u64 address;
     switch ((enum air_value_kind)v->kind) {
     case AIR_V_CONST: {
-        u32 *out = ARENA_ARRAY(b->a, u32, type_comps(v->type) + 1);
+        u32 *out = ARENA_ARRAY(b->a, u32, type_comps(b, v->type) + 1);
         const_comps(b, (const air_const *)v, out);
         return out;
     }
@@ -193,9 +209,12 @@ u32 *value_of(vbuild *b, vinstance *in, air_value *v) {
     case AIR_V_MD: break;
     }
     /* Not defined on any path that remains: any value will do. */
-    u32 *out = ARENA_ARRAY(b->a, u32, type_comps(v->type) + 1);
+    u32 *out = ARENA_ARRAY(b->a, u32, type_comps(b, v->type) + 1);
     zeros_of(b, v->type, out);
     return out;
 }
 u32 value1(vbuild *b, vinstance *in, air_value *v) { return value_of(b, in, v)[0]; }
-void value_set(vbuild *b, vinstance *in, air_inst *i, u32 *comps) { in->vals[i->v.id] = comps; }
+void value_set(vbuild *b, vinstance *in, air_inst *i, u32 *comps) {
+    if (comps_fit(b, i->v.type, comps))
+        in->vals[i->v.id] = comps;
+}
