@@ -129,6 +129,7 @@ struct vctx {
     u64 steps;
     u32 barrier;      /* where it waits */
     struct count_tally *tally; /* NULL when k->count is */
+    u32 *atomic_lock; /* the launch's, for atomics that the host has none for */
     bool done, waits; /* waits: for its threadgroup, at a barrier */
     vfault fault;
     struct vcheck *check; /* NULL: no check beyond those of the handlers */

@@ -16,7 +16,7 @@
 u64 vexec_flush(bool on);
 void vexec_restore(u64 old);
 
-enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64, DEFAULT_STEPS = 1000000000 };
+enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64, DEFAULT_STEPS = 1000000000, MOST_TG_BYTES = 1 << 26 };
 
 typedef struct vworker {
     struct vworker *next;
@@ -40,7 +40,8 @@ typedef struct launch {
     vexec_fn exec;
     u64 total, *buffers;  /* per parameter: pointer, for BUFFER and THREADGROUP */
     const vseg *segs;
-    u32 tg_bytes, n_simd, n_ctx, threads;
+    u64 tg_bytes;
+    u32 n_simd, n_ctx, threads;
     u64 next;             /* atomic */
     u64 fault_group;      /* atomic; total when none */
     pthread_mutex_t lock;
@@ -48,6 +49,7 @@ typedef struct launch {
     bool out_of_memory;
     tm_counters *counters; /* NULL: not asked for */
     count_foot *foot;
+    u32 atomic_lock;      /* see vctx */
 } launch;
 
 /* ---- Workers ------------------------------------------------------------------------------------------ */
@@ -335,7 +337,7 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         return;
     }
     for (u32 i = 0; i < w->n_ctx; i++)
-        w->ctx[i].tally = tally;
+        w->ctx[i].tally = tally, w->ctx[i].atomic_lock = &l->atomic_lock;
     u64 flags = vexec_flush(l->k->numerics.denormals == VGPU_denormals_flush);
     for (;;) {
         u64 g = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
@@ -416,7 +418,7 @@ static void bind(launch *l, vseg *segs) {
         const tm_arg *a = arg_of(l->p, v);
         if (v->kind == VPARAM_THREADGROUP) {
             l->buffers[i] = VGPU_PTR(SEG_THREADGROUP, l->tg_bytes);
-            l->tg_bytes += a ? (u32)align_up(MIN(a->size, 1u << 24), 16) : 0;
+            l->tg_bytes += a ? align_up(MIN(a->size, 1u << 24), 16) : 0;
             continue;
         }
         vseg *s = &segs[v->seg];
@@ -485,10 +487,14 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     l.threads = p->threads ? p->threads : (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     l.threads = l.guards || p->order ? 1 : MIN(l.threads, MAX_THREADS); /* the same report every time */
     bind(&l, segs);
+    if (l.tg_bytes > MOST_TG_BYTES) {
+        status = diag_at(ctx, NULL, TM5001, k->name, "the arguments take more than 64 MB of threadgroup memory");
+        goto out;
+    }
     l.counters = k->count ? p->counters : NULL;
     if (k->count) {
         l.foot = count_foot_new(k, segs);
-        if (!l.foot || (l.counters && count_launch(l.counters, p, l.tg_bytes) != 0)) {
+        if (!l.foot || (l.counters && count_launch(l.counters, p, (u32)l.tg_bytes) != 0)) {
             status = diag_at(ctx, NULL, TM9002, "launch");
             goto out;
         }

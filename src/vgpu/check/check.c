@@ -78,16 +78,19 @@ bool vcheck_same(const vcheck *v, const vspan *s, u64 address, u32 size) {
         return false;
     u32 bytes = kind_bytes[(u32)(s->g->op - VOP_ld_b_s) / 10];
     u64 start = s->address;
-    u32 lane = s->lane;
+    u32 lane = s->lane_address ? VGPU_LANES : s->lane;
     for (u32 l = 0; s->lane_address && l < VGPU_LANES; l++) /* any lane that stores there */
         if (s->lanes >> l & 1 && address + size > s->lane_address[l] && address < s->lane_address[l] + s->per_lane)
             start = s->lane_address[l], lane = l;
+    if (lane == VGPU_LANES)
+        return false;
     u64 offset = address > start ? address - start : 0;
     if (!s->lane_address)
         lane += (u32)(offset / s->per_lane);
     u32 element = (u32)(offset % s->per_lane) / bytes;
+    u32 skip = (u32)(offset % bytes); /* a granule may reach past the end of what is stored */
     u64 value = vcheck_value(s->c, s->g, element, lane);
-    return memcmp((const u8 *)&value + offset % bytes, vcheck_host(v, start + offset), MIN(size, bytes)) == 0;
+    return memcmp((const u8 *)&value + skip, vcheck_host(v, start + offset), MIN(size, bytes - skip)) == 0;
 }
 /* Is [low, high + size) in bounds of its segment? If not, the bounds check speaks of it. */
 static bool inside(const vcheck *v, u64 low, u64 high, u64 size) {
@@ -334,7 +337,8 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
             addr[l] = base;
         check_alignment(v, c, ip, addr, mask & -mask, (u32)size, store ? ACT_STORE : ACT_LOAD);
     }
-    if (base >> 48 >= v->k->n_segs || !cares(v, base >> 48))
+    const i64 far = 1ll << 40; /* strides that leave every buffer, and could wrap */
+    if (base >> 48 >= v->k->n_segs || !cares(v, base >> 48) || x >= far || x <= -far || y >= far || y <= -far)
         return;
     v->changes += store;
     vspan s = {.c = c, .site = site, .lanes = mask, .per_lane = (u32)size, .rows = 8, .stride = y * size,

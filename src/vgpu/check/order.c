@@ -51,15 +51,15 @@ static float element(const u8 *p, const char *type) {
     f = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
     return h >> 15 ? -f : f;
 }
-static bool is_float_type(const char *t) {
-    return t && (strcmp(t, "float") == 0 || strcmp(t, "half") == 0 || strcmp(t, "bfloat") == 0);
+static bool is_float_type(const char *t, size_t size) { /* both are the metadata's word */
+    return t && (strcmp(t, "float") == 0 ? size == 4 : size == 2 && (strcmp(t, "half") == 0 || strcmp(t, "bfloat") == 0));
 }
 /* The first element that differs, or the number of elements. */
 static size_t first_difference(const copy *c, bool tolerant) {
     size_t size = c->p->elem_size ? c->p->elem_size : 1, n = c->size / size;
     if (memcmp(c->host, c->after, c->size) == 0)
         return n;
-    bool floats = is_float_type(c->p->type);
+    bool floats = is_float_type(c->p->type, size);
     float top = 0;
     for (size_t i = 0; i < n && floats && tolerant; i++) {
         float a = fabsf(element(c->after + i * size, c->p->type));
@@ -102,6 +102,7 @@ static copy *copies_make(const vgpu_kernel *k, const tm_launch_params *p, u32 *n
                 return NULL;
             }
             memcpy(x->before, x->host, x->size);
+            break;
         }
     return c;
 }

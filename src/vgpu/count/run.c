@@ -32,7 +32,7 @@ static void matrix_span(const vctx *c, const vins *i, span *s) {
     s->n = x == 1 ? 2 : 1;
     for (u32 l = 0; l < VGPU_LANES; l++) { /* where each lane's two elements lie */
         i64 row = l / 2 % 4 + 4 * (l / 16), col = 2 * (l % 2) + 4 * (l / 8 % 2);
-        s->addr[l] = base + (u64)((col * x + row * y) * (i64)s->size);
+        s->addr[l] = base + ((u64)col * (u64)x + (u64)row * (u64)y) * s->size;
     }
 }
 static void memory_span(const vctx *c, const vins *i, span *s) {

@@ -51,12 +51,10 @@ INLINE u64 atom_one(u8 *p, int op, u64 v, u64 expected, bool wide, bool shared) 
             return old;
     }
 }
-/* Lanes whose atomic is fine. Atomics on 8 and 16 bits work on the aligned word around the value, and
- * a GPU's buffers lie in whole words: a word that the buffer holds some bytes of is its own. The host
- * may touch such a word, as pages are whole words too. */
-static __attribute__((noinline, cold)) u32 atomic_lanes(const vctx *c, const u64 *addr, u32 mask,
+/* Lanes whose atomic is fine. Atomics on 8 and 16 bits work on the aligned word around the value: of a word at a
+ * buffer's edge the bytes inside take part, and those outside read as 0. */
+static __attribute__((noinline, cold)) u32 atomic_lanes(const vctx *c, const u64 *addr, u32 mask, u32 ok,
                                                         u32 size, bool store) {
-    u32 ok = lanes_ok(c, addr, mask, size, store);
     for (u32 l = 0; l < VGPU_LANES && size == 4; l++) {
         u64 a = addr[l], end = a + 3;
         if (!((mask & ~ok) >> l & 1))
@@ -68,6 +66,28 @@ static __attribute__((noinline, cold)) u32 atomic_lanes(const vctx *c, const u64
     }
     return ok;
 }
+/* What the host has no atomic for, words at an edge and misaligned ones: byte by byte, under the launch's lock. */
+static __attribute__((noinline, cold)) u64 atom_bytes(const vctx *c, u64 address, u32 size, int op, u64 v,
+                                                      u64 expected, bool store) {
+    u8 *at[8], bytes[8] = {0};
+    u64 old, now;
+    for (u32 i = 0; i < size; i++) {
+        const vseg *s = seg_of(c, address + i, address + i, 1, store);
+        at[i] = s ? seg_host(s, (address + i) & LOW48) : NULL;
+    }
+    while (__atomic_exchange_n(c->atomic_lock, 1, __ATOMIC_ACQUIRE))
+        ;
+    for (u32 i = 0; i < size; i++)
+        bytes[i] = at[i] ? *at[i] : 0;
+    memcpy(&old, bytes, 8);
+    now = op == VATOM_CAS && old != (size == 8 ? expected : (u32)expected) ? old : atom_new(op, old, v, size == 8);
+    memcpy(bytes, &now, 8);
+    for (u32 i = 0; i < size && store; i++)
+        if (at[i])
+            *at[i] = bytes[i];
+    __atomic_store_n(c->atomic_lock, 0, __ATOMIC_RELEASE);
+    return old;
+}
 /* Lane after lane. Atomics on device memory are real ones; on threadgroup memory one host thread
  * runs the whole threadgroup. */
 static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
@@ -75,7 +95,9 @@ static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
     u8 *v = WIDE_OF(c, ip->b), *e = WIDE_OF(c, ip->c), *d = WIDE_OF(c, ip->d);
     u32 size = wide ? 8 : 4;
     bool store = ip->x != VATOM_LOAD;
-    u32 ok = atomic_lanes(c, addr, mask, size, store);
+    u32 whole = lanes_ok(c, addr, mask, size, store), ok = whole;
+    if (whole != mask)
+        ok = atomic_lanes(c, addr, mask, whole, size, store);
     if (ok != mask && !access_fault(c, addr, mask & ~ok, size, store))
         return false;
     for (u32 l = 0; l < VGPU_LANES; l++) {
@@ -84,11 +106,11 @@ static bool atomics(vctx *c, const vins *ip, u32 mask, bool wide) {
         u64 old = 0;
         if (ok >> l & 1) {
             u64 n = addr[l] >> 48;
-            u8 *p = seg_host(&c->segs[n], addr[l] & LOW48);
+            u8 *p = whole >> l & 1 ? seg_host(&c->segs[n], addr[l] & LOW48) : NULL;
             u64 x = wide ? ((u64 *)v)[l] : ((u32 *)v)[l];
             u64 y = wide ? ((u64 *)e)[l] : ((u32 *)e)[l];
-            if ((uintptr_t)p & (size - 1)) /* a torn access is still one the host can do */
-                old = atom_one(p, ip->x, x, y, wide, false);
+            if (!p || (uintptr_t)p & (size - 1))
+                old = atom_bytes(c, addr[l], size, ip->x, x, y, store);
             else
                 old = atom_one(p, ip->x, x, y, wide, n != SEG_THREADGROUP);
         }

@@ -463,7 +463,7 @@ INLINE bool access_s(vctx *c, const vins *ip, u32 mask, u16 reg, int kind, bool 
     u64 a = c->scalar[reg] + (u64)(i64)ip->imm;
     const vseg *s = seg_of(c, a, a, (u64)size * (u32)n, store);
     if (!s) {
-        if (!access_fault(c, &a, mask & -mask, size * (u32)n, store)) {
+        if (!access_fault(c, &a, 1, size * (u32)n, store)) {
             c->fault.lanes = mask;
             return false;
         }
