@@ -337,7 +337,7 @@ FOR_KIND void lanes_ascending(vcheck *v, vspan *s, const vlanes *l, vkind k) {
     lanes_block(v, s, l, now, granules, k);
 }
 /* The blocks that lanes in any order touch: `at` tells a block's place in `block`. */
-enum { MOST_BLOCKS = 48 };
+enum { MOST_BLOCKS = 48, LANE_BLOCKS = 17 }; /* a lane has 16 times 8 bytes at most, anywhere */
 typedef struct vblocks {
     u8 at[64];
     u64 block[MOST_BLOCKS];
@@ -364,7 +364,7 @@ FOR_KIND bool lanes_any(vcheck *v, vspan *s, const vlanes *l, vkind k) {
     found.n = 0;
     found.overlap = false;
     for (u32 lanes = s->lanes; lanes;) {
-        for (; lanes && found.n <= MOST_BLOCKS - 9; lanes &= lanes - 1) { /* a lane has 64 bytes at most */
+        for (; lanes && found.n + LANE_BLOCKS <= MOST_BLOCKS; lanes &= lanes - 1) {
             u64 at = l->address[__builtin_ctz(lanes)] + l->behind;
             u64 first = at >> v->granule, last = (at + s->per_lane - 1) >> v->granule;
             for (u64 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
