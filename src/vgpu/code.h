@@ -6,7 +6,7 @@
 #pragma once
 #include "vgpu/vgpu.h"
 
-enum { VGPU_LANES = 32, VGPU_SLOT = 128, VGPU_STACK = 80 };
+enum { VGPU_LANES = 32, VGPU_SLOT = 128, VGPU_STACK = 80, VGPU_RECURSION = 8 };
 #define VGPU_BIAS (1ull << 46)
 enum { SEG_NULL, SEG_THREADGROUP, SEG_THREAD, SEG_CONST, SEG_ARG0 };
 #define VGPU_PTR(seg, offset) (((u64)(seg) << 48) + VGPU_BIAS + (u64)(offset))
@@ -108,7 +108,7 @@ typedef struct vseg {
 
 enum vfault_kind { VFAULT_NONE, VFAULT_BOUNDS, VFAULT_UNBOUND, VFAULT_READ_ONLY, VFAULT_NULL,
                    VFAULT_STEPS, VFAULT_BARRIER_DIVERGENT, VFAULT_BARRIER_MISMATCH,
-                   VFAULT_MATRIX_DIVERGENT, VFAULT_UNREACHABLE, VFAULT_STUCK };
+                   VFAULT_MATRIX_DIVERGENT, VFAULT_UNREACHABLE, VFAULT_STUCK, VFAULT_DEPTH };
 typedef struct vfault {
     u8 kind;
     bool store;

@@ -62,6 +62,7 @@ tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const
     case VFAULT_BARRIER_MISMATCH: diag_at(ctx, loc, TM3202, k->name); break;
     case VFAULT_MATRIX_DIVERGENT: diag_at(ctx, loc, TM3203, k->name); break;
     case VFAULT_UNREACHABLE: diag_at(ctx, loc, TM3402, k->name); break;
+    case VFAULT_DEPTH: diag_at(ctx, loc, TM3408, k->name, VGPU_RECURSION); break;
     case VFAULT_STUCK: diag_at(ctx, loc, TM3407, k->name); break;
     default: report_bounds(ctx, k, segs, f, loc);
     }

@@ -147,7 +147,16 @@ u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space);
 void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *comps);
 u32 const_address(vbuild *b, air_value *v, u64 *address); /* 1 when v is a constant pointer */
 bool globals_place(vbuild *b);
-void copy_bytes(vbuild *b, u32 to, u32 to_space, u32 from, u32 from_space, u32 len); /* from_space NO: from is a byte */
+void move_out(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *out); /* memory to at most 4 values */
+void move_in(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *values);
+/* -- copy.c */
+typedef struct vcopy {
+    u32 to, to_space, from, from_space;
+    bool fills, overlaps; /* fills: from is a byte */
+} vcopy;
+typedef struct vtile { u32 row, width, height; } vtile; /* elements; row: from one to the one below */
+void copy_bytes(vbuild *b, const vcopy *c, u32 len);
+void copy_tile(vbuild *b, const vcopy *c, const vtile *to, const vtile *from, u64 size); /* up to 16 bytes each */
 /* -- call.c, call_math.c */
 void decode_call(vbuild *b, vinstance *in, air_inst *i);
 u32 convert_value(vbuild *b, vtype from, bool from_signed, vtype to, bool to_signed, u32 v);

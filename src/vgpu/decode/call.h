@@ -5,7 +5,7 @@
 #pragma once
 #include "vgpu/decode/build.h"
 
-enum { CALL_ARGS = 5 };
+enum { CALL_ARGS = 12 };
 typedef struct vcall { /* one call while it is decoded */
     vinstance *in;
     air_inst *i;

@@ -72,34 +72,24 @@ static u32 finish_reduction(vbuild *b, vcall *k, u32 r) {
     return k->t.fp ? round_fp(b, k->t, r) : norm(b, k->t, r);
 }
 static u32 do_reduce(vbuild *b, vcall *k, u16 red) {
-    if (k->t.cls != CLS_W) {
-        v_refuse(b, "a simdgroup reduction of 64 bits");
-        return arg(b, k, 0);
-    }
-    u32 r = v_op1(b, VOP_red_w, k->t.fp ? arg(b, k, 0) : signed_arg(b, k, 0));
+    u32 r = v_op1(b, is_d(k) ? VOP_red_d : VOP_red_w, k->t.fp ? arg(b, k, 0) : signed_arg(b, k, 0));
     v_at(b, r)->def->x = red_kind(k, red);
     return finish_reduction(b, k, r);
 }
 static u32 do_prefix(vbuild *b, vcall *k, u16 op) { /* op = red * 2 + exclusive */
-    if (k->t.cls != CLS_W) {
-        v_refuse(b, "a simdgroup prefix of 64 bits");
-        return arg(b, k, 0);
-    }
-    u32 r = v_op1(b, VOP_scan_w, k->t.fp ? arg(b, k, 0) : signed_arg(b, k, 0));
+    u32 r = v_op1(b, is_d(k) ? VOP_scan_d : VOP_scan_w, k->t.fp ? arg(b, k, 0) : signed_arg(b, k, 0));
     v_at(b, r)->def->x = red_kind(k, op / 2);
     v_at(b, r)->def->imm = op & 1;
     return finish_reduction(b, k, r);
 }
 static u32 do_quad_reduce(vbuild *b, vcall *k, u16 red) {
     u32 v = k->t.fp ? arg(b, k, 0) : signed_arg(b, k, 0), lane = lane_id(b);
-    if (k->t.cls != CLS_W) {
-        v_refuse(b, "a quad reduction of 64 bits");
-        return v;
-    }
     static const u16 f[] = {VOP_fadd, VOP_fmul, VOP_fmin, VOP_fmax, VOP_and_w, VOP_or_w, VOP_xor_w};
     static const u16 s[] = {VOP_add_w, VOP_mul_w, VOP_smin_w, VOP_smax_w, VOP_and_w, VOP_or_w, VOP_xor_w};
     static const u16 u[] = {VOP_add_w, VOP_mul_w, VOP_umin_w, VOP_umax_w, VOP_and_w, VOP_or_w, VOP_xor_w};
-    u16 op = k->t.fp ? f[red] : k->is_signed ? s[red] : u[red];
+    static const u16 sd[] = {VOP_add_d, VOP_mul_d, VOP_smin_d, VOP_smax_d, VOP_and_d, VOP_or_d, VOP_xor_d};
+    static const u16 ud[] = {VOP_add_d, VOP_mul_d, VOP_umin_d, VOP_umax_d, VOP_and_d, VOP_or_d, VOP_xor_d};
+    u16 op = k->t.fp ? f[red] : is_d(k) ? (k->is_signed ? sd : ud)[red] : (k->is_signed ? s : u)[red];
     for (u32 d = 1; d <= 2; d++)
         v = v_op2(b, op, v, shuffle(b, v, v_op2(b, VOP_xor_w, lane, v_w(b, d))));
     return finish_reduction(b, k, v);

@@ -186,11 +186,13 @@ static u32 do_count(vbuild *b, vcall *k, u16 op) {
     return v_op1(b, is_d(k) ? wide : op, x);
 }
 static u32 do_reverse(vbuild *b, vcall *k, u16 op) {
-    if (is_d(k)) {
-        v_refuse(b, "air.reverse_bits of 64 bits");
-        return arg(b, k, 0);
-    }
-    return v_op2(b, VOP_lshr_w, v_op1(b, VOP_rev_w, arg(b, k, 0)), v_w(b, 32u - k->t.bits));
+    u32 x = arg(b, k, 0);
+    if (!is_d(k))
+        return v_op2(b, VOP_lshr_w, v_op1(b, VOP_rev_w, x), v_w(b, 32u - k->t.bits));
+    u32 low = v_op1(b, VOP_trunc_w, x), high = v_op1(b, VOP_trunc_w, v_op2(b, VOP_lshr_d, x, v_dw(b, 32)));
+    u32 top = v_op2(b, VOP_shl_d, v_op1(b, VOP_zext_d, v_op1(b, VOP_rev_w, low)), v_dw(b, 32));
+    u32 all = v_op2(b, VOP_or_d, top, v_op1(b, VOP_zext_d, v_op1(b, VOP_rev_w, high)));
+    return v_op2(b, VOP_lshr_d, all, v_dw(b, 64u - k->t.bits));
 }
 static u32 do_mul_hi(vbuild *b, vcall *k, u16 op) {
     if (k->t.bits == 64 || k->t.bits == 32)
@@ -226,16 +228,23 @@ static u32 do_saturating(vbuild *b, vcall *k, u16 op) {
         u32 room = v_op2(b, d ? VOP_sub_d : VOP_sub_w, top, x);
         return v_op2(b, d ? VOP_add_d : VOP_add_w, x, v_op2(b, d ? VOP_umin_d : VOP_umin_w, y, room));
     }
-    if (d || k->t.bits > 32) {
-        v_refuse(b, "signed saturating arithmetic of 64 bits");
-        return x;
+    x = sext_full(b, k->t, x);
+    y = sext_full(b, k->t, y);
+    if (!d) {
+        x = v_op1(b, VOP_sext_d, x);
+        y = v_op1(b, VOP_sext_d, y);
     }
-    u32 wx = v_op1(b, VOP_sext_d, sext_full(b, k->t, x)), wy = v_op1(b, VOP_sext_d, sext_full(b, k->t, y));
-    u32 r = v_op2(b, op == 2 ? VOP_add_d : VOP_sub_d, wx, wy);
+    u32 r = v_op2(b, op == 2 ? VOP_add_d : VOP_sub_d, x, y);
     i64 top = (i64)(1ull << (k->t.bits - 1)) - 1;
+    if (k->t.bits == 64) { /* too far when the result has another sign than both, or than x and -y */
+        u32 other = op == 2 ? v_op2(b, VOP_xor_d, y, r) : v_op2(b, VOP_xor_d, x, y);
+        u32 wrapped = v_op2(b, VOP_and_d, v_op2(b, VOP_xor_d, x, r), other);
+        u32 limit = v_op2(b, VOP_xor_d, v_op2(b, VOP_ashr_d, x, v_dw(b, 63)), v_dw(b, (u64)top));
+        return v_op3(b, VOP_sel_d, v_op2(b, VOP_slt_d, wrapped, v_dw(b, 0)), limit, r);
+    }
     r = v_op2(b, VOP_smin_d, r, v_dw(b, (u64)top));
     r = v_op2(b, VOP_smax_d, r, v_dw(b, (u64)(-top - 1)));
-    return norm(b, k->t, v_op1(b, VOP_trunc_w, r));
+    return norm(b, k->t, d ? r : v_op1(b, VOP_trunc_w, r));
 }
 /* op 0 all, 1 any */
 static void do_all(vbuild *b, vcall *k, u16 any) {

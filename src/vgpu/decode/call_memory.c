@@ -71,8 +71,10 @@ static const struct { const char *name; u8 atom, is_float; } atoms[] = {
 };
 static void do_atomic(vbuild *b, vcall *k, u16 op) {
     const char *p = k->tail; /* ".global.max.u.i64" */
-    if (strncmp(p, ".fence", 6) == 0)
+    if (strcmp(p, ".fence") == 0) {
+        v_emit(b, VOP_fence, 0, NULL, 0, NULL)->effect = true;
         return;
+    }
     bool local = strncmp(p, ".local.", 7) == 0;
     p += local ? 7 : strncmp(p, ".global.", 8) == 0 ? 8 : strlen(p);
     size_t len = strcspn(p, ".");
@@ -116,10 +118,32 @@ static void do_plain_store(vbuild *b, vcall *k, u16 op) {
     if (!b->failed)
         store_value(b, call_type(b, k, 0), to, call_type(b, k, 1)->space, value_of(b, k->in, k->i->ops[1]));
 }
-/* Copies and fills: to, from or byte, length. */
-static void do_copy(vbuild *b, vcall *k, u16 set) {
-    u32 to = call_at(b, k, 0, 0), from = call_at(b, k, 1, 0), len = call_at(b, k, 2, 0);
-    copy_bytes(b, to, call_type(b, k, 0)->space, from, set ? NO : call_type(b, k, 1)->space, len);
+enum { COPY, FILL, MOVE };
+/* to, from or byte, length */
+static void do_copy(vbuild *b, vcall *k, u16 op) {
+    vcopy c = {.to = call_at(b, k, 0, 0), .to_space = call_type(b, k, 0)->space, .from = call_at(b, k, 1, 0),
+               .from_space = call_type(b, k, 1)->space, .fills = op == FILL, .overlaps = op == MOVE};
+    copy_bytes(b, &c, call_at(b, k, 2, 0));
+}
+static bool is_constant(vbuild *b, vcall *k, u32 n, u32 c, u64 bits) { return v_is(b, call_at(b, k, n, c), bits); }
+/* (size, alignment, to, elements of its rows, 1, its tile's width and height, the same of from, origin 0, clamp):
+ * clamp 0 fills with zeros. EVIDENCE: kernels of mps-flash-attn 0.6.3, which have no other forms. */
+static void do_tile(vbuild *b, vcall *k, u16 op) {
+    u32 size = call_at(b, k, 0, 0);
+    u64 bytes = v_at(b, size)->bits;
+    bool known = is_constant(b, k, 4, 0, 1) && is_constant(b, k, 8, 0, 1) && is_constant(b, k, 10, 0, 0) &&
+                 is_constant(b, k, 10, 1, 0) && is_constant(b, k, 11, 0, 0);
+    if (!known || !v_at(b, size)->constant || bytes > 16 || !is_pow2(bytes)) {
+        v_refuse(b, "an asynchronous copy of this form");
+        return;
+    }
+    vcopy c = {.to = call_at(b, k, 2, 0), .to_space = call_type(b, k, 2)->space, .from = call_at(b, k, 6, 0),
+               .from_space = call_type(b, k, 6)->space};
+    vtile to = {call_at(b, k, 3, 0), call_at(b, k, 5, 0), call_at(b, k, 5, 1)};
+    vtile from = {call_at(b, k, 7, 0), call_at(b, k, 9, 0), call_at(b, k, 9, 1)};
+    if (!b->failed)
+        copy_tile(b, &c, &to, &from, bytes);
+    k->out[0] = v_dw(b, 0); /* the event: over already */
 }
 static void do_barrier(vbuild *b, vcall *k, u16 op) {
     vinst *i = v_emit(b, VOP_barrier, 0, NULL, 0, NULL);
@@ -146,6 +170,7 @@ const family memory_families[] = {
     {"simdgroup_matrix_8x8_init_diag", VOP_xdiag, NULL, do_matrix_fill}, {"atomic", 0, NULL, do_atomic},
     {"load", 0, NULL, do_plain_load}, {"store", 0, NULL, do_plain_store}, {"wg", 0, NULL, do_barrier},
     {"simdgroup", 0, NULL, NULL}, {"lifetime", 0, NULL, NULL}, {"assume", 0, NULL, NULL},
-    {"dbg", 0, NULL, NULL}, {"memcpy", 0, NULL, do_copy}, {"memmove", 0, NULL, do_copy},
-    {"memset", 1, NULL, do_copy},
+    {"dbg", 0, NULL, NULL}, {"memcpy", COPY, NULL, do_copy}, {"memmove", MOVE, NULL, do_copy},
+    {"memset", FILL, NULL, do_copy}, {"simdgroup_async_copy_2d", 0, NULL, do_tile},
+    {"wait_simdgroup_events", 0, NULL, NULL},
     {NULL, 0, NULL, NULL}};

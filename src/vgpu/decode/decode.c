@@ -218,14 +218,24 @@ bool decode_function(vbuild *b, vinstance *in) {
     return !b->failed;
 }
 
-/* A call of a function with a body: its blocks in place of the call. */
-bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
-    u32 depth = 0;
-    for (vinstance *p = in; p; p = p->parent)
+static bool too_deep(vbuild *b, const vinstance *in, const air_func *f) {
+    u32 depth = 0, same = 0;
+    for (const vinstance *p = in; p; p = p->parent) {
         depth++;
-    if (depth > 24) {
-        v_refuse(b, "calls nested deeper than 24 (recursion)");
-        return false;
+        same += p->f == f;
+    }
+    if (depth > 100)
+        v_refuse(b, "calls nested deeper than 100");
+    return depth > 100 || same > VGPU_RECURSION;
+}
+/* A call of a function with a body: its blocks in place of the call. Recursion is unrolled to a depth
+ * that no kernel known reaches; lanes that go deeper end the launch. */
+bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
+    if (too_deep(b, in, f)) {
+        vinst *trap = v_emit(b, VOP_trap, 0, NULL, 0, NULL);
+        trap->x = 1;
+        trap->effect = true;
+        return !b->failed;
     }
     u32 caller_site = b->site, n_vals = 0;
     for (air_block *k = f->last; k && !n_vals; k = k->prev)

@@ -349,42 +349,14 @@ void decode_store(vbuild *b, vinstance *in, air_inst *i) {
     b->align = 0;
 }
 
-/* Copies of constant length, or fills when from_space is NO: moves of words, or of smaller units when the
- * length asks for them (unaligned moves work). */
-void copy_bytes(vbuild *b, u32 to, u32 to_space, u32 from, u32 from_space, u32 len) {
-    bool set = from_space == NO;
-    if (!v_at(b, len)->constant || v_at(b, len)->bits > 65536) {
-        v_refuse(b, set ? "memset of a length that is not constant" : "memcpy of a length that is not constant");
-        return;
-    }
-    u64 n = v_at(b, len)->bits, unit = 4;
-    if (!spend(b, n))
-        return;
-    while (n % unit)
-        unit /= 2;
-    u32 kind = unit == 4 ? VMEM_W : unit == 2 ? VMEM_H : VMEM_B;
-    u32 value = NO;
-    if (set) {
-        u32 byte = from;
-        value = unit == 1 ? byte : v_op2(b, VOP_mul_w, byte, v_w(b, unit == 4 ? 0x01010101u : 0x0101u));
-    }
-    for (u64 at = 0; at < n && !b->failed;) {
-        u32 k = (u32)MIN((n - at) / unit, 4), v[5];
-        if (k == 3)
-            k = 2;
-        if (!set) {
-            u32 p = v_op2(b, VOP_add_d, from, v_dw(b, at));
-            for (u32 j = 0; j < k; j++)
-                v[1 + j] = v_new(b, CLS_W);
-            note_access(b, v_emit(b, access_op(kind, from_space, false), k, v + 1, 1, &p), kind, from_space)->align = 0;
-        } else {
-            for (u32 j = 0; j < k; j++)
-                v[1 + j] = value;
-        }
-        v[0] = v_op2(b, VOP_add_d, to, v_dw(b, at));
-        vinst *w = note_access(b, v_emit(b, access_op(kind, to_space, true), 0, NULL, k + 1, v), kind, to_space);
-        w->effect = true;
-        w->align = 0;
-        at += (u64)k * unit;
-    }
+/* Moves of k units without a promise of alignment, between memory and values of 32 bits. */
+void move_out(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *out) {
+    note_access(b, v_emit(b, access_op(kind, space, false), k, out, 1, &ptr), kind, space)->align = 0;
+}
+void move_in(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *values) {
+    u32 s[5] = {ptr};
+    memcpy(s + 1, values, MIN(k, 4) * sizeof *s);
+    vinst *i = note_access(b, v_emit(b, access_op(kind, space, true), 0, NULL, k + 1, s), kind, space);
+    i->align = 0;
+    i->effect = true;
 }

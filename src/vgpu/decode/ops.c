@@ -236,20 +236,32 @@ static u32 cast_comp(vbuild *b, u8 op, vtype f, vtype t, u32 v) {
     default: v_refuse(b, "a cast"); return v;
     }
 }
+static u32 matrix_element(vbuild *b, u32 x, i32 k) {
+    u32 r = v_op1(b, VOP_xget, x);
+    v_at(b, r)->def->imm = k;
+    return r;
+}
+/* Elements 0 and 1 of a matrix are each lane's own; an index that is not constant is one of them. */
+static bool own_element(vbuild *b, u32 index) {
+    if (!v_at(b, index)->constant || v_at(b, index)->bits <= 1)
+        return true;
+    v_refuse(b, "matrix elements other than 0 and 1");
+    return false;
+}
+static u32 is_second(vbuild *b, u32 index) {
+    u8 cls = v_at(b, index)->cls;
+    return v_op2(b, cls == CLS_D ? VOP_eq_d : VOP_eq_w, index, v_const(b, cls, 1));
+}
 static u32 *decode_extract(vbuild *b, vinstance *in, air_inst *i) {
     u32 *v = value_of(b, in, i->ops[0]), *out = ARENA_ARRAY(b->a, u32, 1);
     const air_type *vt = i->ops[0]->type;
     u32 index = value1(b, in, i->ops[1]);
     bool matrix = type_is_matrix(vt);
     u64 k = v_at(b, index)->bits;
+    if (matrix && !own_element(b, index))
+        return v;
     if (matrix) {
-        if (!v_at(b, index)->constant || k > 1) {
-            v_refuse(b, "matrix elements other than 0 and 1");
-            return v;
-        }
-        out[0] = v_op1(b, VOP_xget, v[0]);
-        if (v_at(b, out[0])->def)
-            v_at(b, out[0])->def->imm = (i32)k;
+        out[0] = select_comp(b, CLS_W, is_second(b, index), matrix_element(b, v[0], 1), matrix_element(b, v[0], 0));
         return out;
     }
     if (v_at(b, index)->constant) {
@@ -263,24 +275,17 @@ static u32 *decode_extract(vbuild *b, vinstance *in, air_inst *i) {
     out[0] = r;
     return out;
 }
-static u32 matrix_element(vbuild *b, u32 x, i32 k) {
-    u32 r = v_op1(b, VOP_xget, x);
-    v_at(b, r)->def->imm = k;
-    return r;
-}
 static u32 *decode_insert(vbuild *b, vinstance *in, air_inst *i) {
     u32 *v = value_of(b, in, i->ops[0]), e = value1(b, in, i->ops[1]);
     u32 index = value1(b, in, i->ops[2]);
     const air_type *vt = i->v.type;
     u32 n = type_comps(b, vt), *out = ARENA_ARRAY(b->a, u32, n);
     u64 k = v_at(b, index)->bits;
+    if (type_is_matrix(vt) && !own_element(b, index))
+        return v;
     if (type_is_matrix(vt)) {
-        if (!v_at(b, index)->constant || k > 1) {
-            v_refuse(b, "matrix elements other than 0 and 1");
-            return v;
-        }
-        out[0] = k ? v_op2(b, VOP_xmake, matrix_element(b, v[0], 0), e)
-                   : v_op2(b, VOP_xmake, e, matrix_element(b, v[0], 1));
+        u32 second = is_second(b, index), old[2] = {matrix_element(b, v[0], 0), matrix_element(b, v[0], 1)};
+        out[0] = v_op2(b, VOP_xmake, select_comp(b, CLS_W, second, old[0], e), select_comp(b, CLS_W, second, e, old[1]));
         return out;
     }
     u32 eq = v_at(b, index)->cls == CLS_D ? VOP_eq_d : VOP_eq_w;

@@ -143,14 +143,14 @@ typedef struct id_list { u32 *at; u32 count, room; } id_list;
 
 static bool result_is_shared(u16 op) {
     switch (op) {
-    case VOP_red_w: case VOP_lane_w: case VOP_lane_d: case VOP_first_w: case VOP_first_d:
+    case VOP_red_w: case VOP_red_d: case VOP_lane_w: case VOP_lane_d: case VOP_first_w: case VOP_first_d:
     case VOP_ballot: case VOP_any: case VOP_all: return true;
     default: return false;
     }
 }
 static bool always_lanes(u16 op) {
     switch (op) {
-    case VOP_scan_w: case VOP_xget: case VOP_atom_w: case VOP_atom_d: case VOP_is_first: return true;
+    case VOP_scan_w: case VOP_scan_d: case VOP_xget: case VOP_atom_w: case VOP_atom_d: case VOP_is_first: return true;
     default: return strncmp(vops[op].name, "ldl", 3) == 0;
     }
 }

@@ -334,6 +334,13 @@ H(shuf_d) {
         PUTD(i, ((vU *)t)[i]);
     NEXT;
 }
+H(scan_d) {
+    u64 t[VGPU_LANES] __attribute__((aligned(64)));
+    scan_lanes_d(t, &LANE_D(ip->a, 0), mask, ip->x, ip->imm != 0);
+    for (int i = 0; i < CD; i++)
+        PUTD(i, ((vU *)t)[i]);
+    NEXT;
+}
 H(scan_w) {
     u32 t[VGPU_LANES] __attribute__((aligned(64)));
     scan_lanes(t, &LANE_u32(ip->a, 0), mask, ip->x, ip->imm != 0);

@@ -152,6 +152,35 @@ static void scan_lanes(u32 *d, const u32 *a, u32 mask, int kind, bool exclusive)
         d[l] = exclusive ? before : sum;
     }
 }
+/* The same of 64 bits, which only integers have. */
+static u64 combine_d(u64 a, u64 b, int kind) {
+    switch (kind) {
+    case VRED_MUL: return a * b;
+    case VRED_SMIN: return (i64)a < (i64)b ? a : b;
+    case VRED_SMAX: return (i64)a > (i64)b ? a : b;
+    case VRED_UMIN: return MIN(a, b);
+    case VRED_UMAX: return MAX(a, b);
+    case VRED_AND: return a & b;
+    case VRED_OR: return a | b;
+    case VRED_XOR: return a ^ b;
+    default: return a + b;
+    }
+}
+static u64 reduce_lanes_d(const u64 *a, u32 mask, int kind) {
+    u64 sum = a[__builtin_ctz(mask)];
+    for (u32 rest = mask & (mask - 1); rest; rest &= rest - 1)
+        sum = combine_d(sum, a[__builtin_ctz(rest)], kind);
+    return sum;
+}
+static void scan_lanes_d(u64 *d, const u64 *a, u32 mask, int kind, bool exclusive) {
+    u64 sum = kind == VRED_MUL;
+    for (u32 l = 0; l < VGPU_LANES; l++) {
+        bool on = mask >> l & 1;
+        u64 before = sum;
+        sum = on ? combine_d(sum, a[l], kind) : sum;
+        d[l] = exclusive ? before : sum;
+    }
+}
 
 #define SAVE                                                                                       \
     (c->pc = (u32)(ip - code), c->mask = mask, c->live = live, c->rpc = rpc, c->depth = depth,     \

@@ -28,6 +28,7 @@ HB(lane_d) { S[ip->d] = LANE_D(ip->a, S[ip->b] & 31); NEXT; }
 HB(first_w) { S[ip->d] = LANE_u32(ip->a, FIRST); NEXT; }
 HB(first_d) { S[ip->d] = LANE_D(ip->a, FIRST); NEXT; }
 HB(red_w) { S[ip->d] = reduce_lanes(&LANE_u32(ip->a, 0), mask, ip->x); NEXT; }
+HB(red_d) { S[ip->d] = reduce_lanes_d(&LANE_D(ip->a, 0), mask, ip->x); NEXT; }
 HB(ballot) { S[ip->d] = (u32)S[ip->a] & mask; NEXT; }
 HB(any) { S[ip->d] = (u32)S[ip->a] & mask ? ~0u : 0; NEXT; }
 HB(all) { S[ip->d] = ((u32)S[ip->a] & mask) == mask ? ~0u : 0; NEXT; }
@@ -68,6 +69,10 @@ HB(atom_w) {
 HB(atom_d) {
     if (!atomics(c, ip, mask, true))
         goto fault;
+    NEXT;
+}
+HB(fence) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     NEXT;
 }
 
@@ -266,7 +271,7 @@ HB(barrier) {
     SAVE;
     return VSTOP_BARRIER;
 }
-HB(trap) { FAULT(VFAULT_UNREACHABLE); }
+HB(trap) { FAULT(ip->x ? VFAULT_DEPTH : VFAULT_UNREACHABLE); }
 HB(count) {
     vcount_block(c, (u32)ip->imm, mask);
     NEXT;
