@@ -176,6 +176,11 @@ static bool fold_1(u16 op, u64 a, u64 *r) {
     default: return false;
     }
 }
+/* A result that is shared has the class of the operand, and of a mask is 64 bits. */
+static u8 result_class(u16 op) {
+    const char *sig = vops[op].sig;
+    return sig[0] != 'S' ? class_of(sig[0]) : sig[2] == 'W' ? CLS_W : CLS_D;
+}
 /* x op y = x or a constant, whatever x is. NO when nothing applies. */
 static u32 identity_of(vbuild *b, u16 op, u32 x, u32 y) {
     if (!v_at(b, y)->constant)
@@ -214,7 +219,7 @@ static bool commutes(u16 op) {
 }
 u32 v_op(vbuild *b, u16 op, u32 n, const u32 *s) {
     u64 r;
-    u8 cls = class_of(vops[op].sig[0]);
+    u8 cls = result_class(op);
     check_operands(b, op, n, s);
     if (n == 1 && v_at(b, s[0])->constant && fold_1(op, v_at(b, s[0])->bits, &r))
         return v_const(b, cls, r);
