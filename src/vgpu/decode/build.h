@@ -146,6 +146,7 @@ void decode_gep(vbuild *b, vinstance *in, air_inst *i);
 u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space);
 void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *comps);
 u32 const_address(vbuild *b, air_value *v, u64 *address); /* 1 when v is a constant pointer */
+const tm_constant_value *constant_given(const vbuild *b, const air_constant *c); /* NULL when it is not */
 bool globals_place(vbuild *b);
 void move_out(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *out); /* memory to at most 4 values */
 void move_in(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *values);

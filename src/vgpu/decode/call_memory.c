@@ -150,13 +150,20 @@ static void do_barrier(vbuild *b, vcall *k, u16 op) {
     i->x = (u16)b->k->n_barriers++;
     i->effect = true;
 }
+/* Whether a value was given for the function constant that the argument points to. */
 static void do_defined(vbuild *b, vcall *k, u16 op) {
+    air_kernel kernel;
     bool given = false;
-    for (u32 c = 0; b->kernel && k->i->n_ops > 1 && c < b->kernel->n_constants; c++) {
-        const air_constant *fc = &b->kernel->constants[c];
-        for (u32 j = 0; (air_value *)fc->global == k->i->ops[1] && j < b->n_constants; j++)
-            given |= b->constants[j].name ? strcmp(b->constants[j].name, fc->name) == 0
-                                          : b->constants[j].index == fc->index;
+    u64 at, place;
+    call_at(b, k, 0, 0);
+    if (b->failed || !const_address(b, k->i->ops[1], &at) || air_kernel_read(b->m, &kernel) != 0) {
+        v_refuse(b, "a function constant that is computed");
+        return;
+    }
+    for (u32 c = 0; c < kernel.n_constants; c++) {
+        const air_constant *fc = &kernel.constants[c];
+        if (fc->global && const_address(b, (air_value *)fc->global, &place) && place == at)
+            given |= constant_given(b, fc) != NULL;
     }
     k->out[0] = v_const(b, CLS_M, given ? ~0u : 0);
 }

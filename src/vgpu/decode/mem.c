@@ -42,7 +42,7 @@ static void image_of(vbuild *b, const air_const *c, u8 *at) {
     default: break; /* zeros */
     }
 }
-static const tm_constant_value *constant_given(const vbuild *b, const air_constant *c) {
+const tm_constant_value *constant_given(const vbuild *b, const air_constant *c) {
     for (u32 i = 0; i < b->n_constants; i++) {
         const tm_constant_value *v = &b->constants[i];
         if (v->name ? strcmp(v->name, c->name) == 0 : v->index == c->index)
