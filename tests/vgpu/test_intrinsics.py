@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from intrinsics import ROWS
-from kernels import load
+from llvm import load
 
 SLOT = 64  # bytes of a value, of each lane
 FLOATS = {"f16": ("half", np.float16), "f32": ("float", np.float32), "bf16": ("bfloat", np.uint16)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import triton_metal
-from kernels import load
+from llvm import load
 
 pytestmark = pytest.mark.skipif(not shutil.which("llvm-as-14"), reason="no llvm-as-14")
 LANES = np.arange(32)
