@@ -42,12 +42,16 @@ static void loop_end(vbuild *b, const loop *l, u32 step) {
 
 /* ---- Runs of bytes ---------------------------------------------------------------------------------- */
 static void load_units(vbuild *b, const vcopy *c, u64 unit, u32 at, u32 k, u32 *out) {
-    u32 bytes = v_op2(b, VOP_and_w, c->from, v_w(b, 0xFF));
+    if (c->fills) {
+        u32 repeat = unit == 4 ? 0x01010101u : unit == 2 ? 0x0101u : 1;
+        out[0] = v_op2(b, VOP_mul_w, v_op2(b, VOP_and_w, c->from, v_w(b, 0xFF)), v_w(b, repeat));
+        for (u32 j = 1; j < k; j++)
+            out[j] = out[0];
+        return;
+    }
     for (u32 j = 0; j < k; j++)
-        out[j] = c->fills ? v_op2(b, VOP_mul_w, bytes, v_w(b, unit == 4 ? 0x01010101u : unit == 2 ? 0x0101u : 1))
-                          : v_new(b, CLS_W);
-    if (!c->fills)
-        move_out(b, unit_kind(unit), c->from_space, add(b, c->from, at), k, out);
+        out[j] = v_new(b, CLS_W);
+    move_out(b, unit_kind(unit), c->from_space, add(b, c->from, at), k, out);
 }
 static void store_units(vbuild *b, const vcopy *c, u64 unit, u32 at, u32 k, const u32 *values) {
     move_in(b, unit_kind(unit), c->to_space, add(b, c->to, at), k, values);
