@@ -149,6 +149,8 @@ vexec_fn vexec_choose(const char **name);
 
 tm_status vgpu_report(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const vfault *f,
                       const u32 group[3]);
+bool vgpu_muted(const vgpu_kernel *k, u32 code); /* 3101 .. 3501: is this report left out? */
+bool vgpu_fault_muted(const vgpu_kernel *k, const vfault *f);
 void vcheck_guard(vctx *c, const vins *ip, u32 mask);
 bool vcheck_loop(vctx *c, const vins *ip);
 const src_loc *vgpu_loc(const vgpu_kernel *k, u32 site); /* NULL unknown */

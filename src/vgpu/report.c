@@ -14,6 +14,10 @@ static const vparam *param_of(const vgpu_kernel *k, u64 seg) {
             return &k->params[i];
     return NULL;
 }
+bool vgpu_fault_muted(const vgpu_kernel *k, const vfault *f) {
+    static const u16 codes[] = {[VFAULT_NULL] = 3102, [VFAULT_UNBOUND] = 3103, [VFAULT_READ_ONLY] = 3104};
+    return vgpu_muted(k, f->kind != VFAULT_BOUNDS ? codes[f->kind] : param_of(k, f->address >> 48) ? 3101 : 3105);
+}
 static tm_status report_bounds(tm_ctx *ctx, const vgpu_kernel *k, const vseg *segs, const vfault *f,
                                const src_loc *loc) {
     u64 seg = f->address >> 48;

@@ -38,7 +38,7 @@ typedef struct launch {
     const vgpu_kernel *k;
     const tm_launch_params *p;
     vexec_fn exec;
-    u64 total, *buffers;  /* per parameter: pointer, for BUFFER and THREADGROUP */
+    u64 total, max_steps, *buffers;  /* per parameter: pointer, for BUFFER and THREADGROUP */
     const vseg *segs;
     u64 tg_bytes;
     u32 n_simd, n_ctx, threads;
@@ -225,7 +225,7 @@ static void ctx_start(const launch *l, vctx *c, const group_at *at, u32 simd) {
     c->rounds = 0;
     c->index = simd;
     c->done = false;
-    c->steps = l->p->max_steps ? l->p->max_steps : DEFAULT_STEPS;
+    c->steps = l->max_steps;
     c->fault.kind = VFAULT_NONE;
     for (u32 i = 0; i < k->n_params; i++) {
         const vparam *p = &k->params[i];
@@ -277,6 +277,7 @@ static vfault *run_round(const launch *l, vworker *w, const group_at *at, u64 tu
 static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
     for (u32 s = 0; s < at->n_simd; s++)
         ctx_start(l, &w->ctx[s], at, s);
+    bool all_must_come = l->k->checks.barriers && !vgpu_muted(l->k, 3202);
     for (u64 turn = 0;; turn++) {
         u32 done = 0;
         vctx *waiting = NULL;
@@ -286,14 +287,14 @@ static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
         for (u32 s = 0; s < at->n_simd; s++) {
             vctx *c = &w->ctx[s];
             done += c->done;
-            if (!c->done && waiting && waiting->barrier != c->barrier && l->k->checks.barriers)
+            if (!c->done && waiting && waiting->barrier != c->barrier && all_must_come)
                 return fault_at(c, VFAULT_BARRIER_MISMATCH);
             if (!c->done)
                 waiting = c;
         }
         if (done == at->n_simd)
             return NULL;
-        if (done && l->k->checks.barriers)
+        if (done && all_must_come)
             return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
         if (w->check)
             vcheck_round(w->check);
@@ -481,6 +482,7 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     }
     l.segs = segs;
     l.fault_group = l.total;
+    l.max_steps = vgpu_muted(k, 3401) ? UINT64_MAX : p->max_steps ? p->max_steps : DEFAULT_STEPS;
     l.tg_bytes = k->tg_bytes;
     l.n_simd = (p->group[0] * p->group[1] * p->group[2] + VGPU_LANES - 1) / VGPU_LANES;
     l.n_ctx = k->n_barriers || k->checks.progress ? l.n_simd : 1;
@@ -505,7 +507,7 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     else if (l.fault_group < l.total) {
         u64 g = vgpu_order(p->order, p->seed, l.fault_group, l.total);
         if (l.fault.kind == VFAULT_STEPS)
-            l.fault.address = p->max_steps ? p->max_steps : DEFAULT_STEPS;
+            l.fault.address = l.max_steps;
         u32 at[3] = {(u32)(g % p->grid[0]), (u32)(g / p->grid[0] % p->grid[1]),
                      (u32)(g / p->grid[0] / p->grid[1])};
         status = vgpu_report(ctx, k, segs, &l.fault, at);

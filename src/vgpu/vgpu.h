@@ -12,8 +12,10 @@ typedef struct vgpu_kernel vgpu_kernel;
 typedef struct vgpu_checks {
     bool bounds, align, races, uninit, barriers, exits, lanes, shifts, divides, converts, progress, schedules,
         count;
+    u32 muted; /* reports that are not made: bits of the codes in check/report.c */
 } vgpu_checks;
-/* A comma list of names; without a list bounds and barriers. False: `bad` is none. */
+/* A comma list of names; -NAME takes a check out again, -CODE (-3302) one report. Without a list bounds and
+ * barriers. False: `bad` is none. */
 bool vgpu_checks_parse(const char *list, vgpu_checks *out, const char **bad, int *bad_len);
 
 /* Does not keep the module. NULL with 30xx diagnostics (unsupported intrinsic by name, texture, ...). */

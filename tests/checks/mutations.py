@@ -1,33 +1,63 @@
 # SPDX-License-Identifier: MIT
-"""The mutation table: the corpus without one check after the other. Each must make a test fail; a check that
-nothing misses is a check that nothing tests. Prints one row per check; exit status 1 when one survives.
-Checks that Triton cannot express are taken away in tests/vgpu/test_checks.c, which asserts the same."""
+"""The mutation table: the tests of the checks without one report after the other (`-3301` in the list of checks).
+Each must make a test fail; a report that nothing misses is one that nothing tests. Prints a row per code;
+exit status 1 when one survives.
+
+    python tests/checks/mutations.py build/tests/vgpu/test_vgpu_checks"""
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
-import test_checks
+os.environ.setdefault("TRITON_BACKEND", "metal")
+os.environ["TRITON_METAL_MAX_STEPS"] = "1000000"
 
-IN_C = ("barriers", "exits", "lanes")
+import pytest  # noqa: E402
+import test_checks  # noqa: E402
+
+ROOT = pathlib.Path(__file__).parents[2]
+NO_CHECK = {3402: "a promise of the compiler"}  # cannot be left out
 
 
-def failures(without):
-    env = dict(os.environ, TRITON_METAL_TEST_WITHOUT=without, TRITON_METAL_MAX_STEPS="1000000")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "broken", "test_checks.py"]
-    done = subprocess.run(command, cwd=os.path.dirname(os.path.abspath(__file__)), env=env, capture_output=True, text=True)
-    return [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+def codes():
+    rows = re.findall(r"^DIAG\((3[1-9]\d\d),", (ROOT / "src/base/diag.def").read_text(), re.M)
+    return [code for code in sorted({int(code) for code in rows}) if code not in NO_CHECK]
+
+
+def killers_in_c(tests, without):
+    """Names of the C tests that fail. One that never ends fails too: without the step limit a loop is endless."""
+    with subprocess.Popen([tests], env=dict(os.environ, TM_TEST_WITHOUT=without), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = process.communicate(timeout=3)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return ["test_endless_loop"]
+    return sorted(set(re.findall(r"FAILED  \] (test_\w+)", said)))
+
+
+def killers_in_python(code, without):
+    found = []
+    test_checks.WITHOUT = without
+    for row in test_checks.corpus.ROWS:
+        if row.code != code:
+            continue
+        try:
+            test_checks.judge(row)
+        except (AssertionError, pytest.fail.Exception):
+            found.append(row.name)
+    return found
 
 
 def main():
-    survived = []
-    for name in test_checks.NAMES:
-        if name in IN_C:
-            print(f"{name:10} tests/vgpu/test_checks.c")
-            continue
-        killers = failures(name)
-        print(f"{name:10} {', '.join(killers) or 'SURVIVED'}")
-        survived += [] if killers else [name]
-    sys.exit(bool(survived))
+    survived = 0
+    print("| code | tests that fail without it |\n|---|---|")
+    for code in codes():
+        killers = killers_in_c(sys.argv[1], f"-{code}") + killers_in_python(code, f"-{code}")
+        survived += not killers
+        print(f"| {code} | {', '.join(f'`{name}`' for name in killers) or '**none**'} |")
+    sys.exit(survived > 0)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ void vcheck_round(vcheck *v) {
 
 /* One record per kind and site; later ones are counted. NULL: nothing more to fill. */
 vrecord *vcheck_record(vcheck *v, const vctx *c, u8 kind, u32 site, u32 lanes) {
+    if (vcheck_muted(v, kind))
+        return NULL;
     for (u32 i = 0; i < v->n_records; i++)
         if (v->records[i].kind == kind && v->records[i].site == site) {
             v->records[i].count++;

@@ -129,6 +129,7 @@ static inline u8 *vcheck_host(const vcheck *v, u64 address) {
     return (u8 *)((uintptr_t)v->segs[address >> 48].host + (uintptr_t)VCHECK_OFFSET(address));
 }
 vrecord *vcheck_record(vcheck *v, const vctx *c, u8 kind, u32 site, u32 lanes);
+bool vcheck_muted(const vcheck *v, u8 kind); /* is this record one that is left out? */
 u64 vcheck_value(const vctx *c, const vins *g, u32 element, u32 lane); /* what a store will write */
 bool vcheck_same(const vcheck *v, const vspan *s, u64 address, u32 size);
 void shadow_rows(vcheck *v, vspan *s);

@@ -4,6 +4,7 @@
 #include "vgpu/check/check.h"
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* In the order that docs/checks.md explains them. */
 static const struct { const char *name; size_t at; } names[] = {
@@ -14,15 +15,45 @@ static const struct { const char *name; size_t at; } names[] = {
     {"divides", offsetof(vgpu_checks, divides)},   {"converts", offsetof(vgpu_checks, converts)},
     {"progress", offsetof(vgpu_checks, progress)}, {"schedules", offsetof(vgpu_checks, schedules)},
 };
+/* What a list can leave out; the place here is the bit in `muted`. */
+static const u16 codes[] = {3101, 3102, 3103, 3104, 3105, 3106, 3107, 3201, 3202, 3203, 3204, 3205, 3206,
+                            3301, 3302, 3401, 3403, 3404, 3405, 3406, 3407, 3501};
+_Static_assert(COUNT_OF(codes) <= 32, "a bit each");
+static u32 code_bit(u32 code) {
+    for (u32 i = 0; i < COUNT_OF(codes); i++)
+        if (codes[i] == code)
+            return 1u << i;
+    return 0;
+}
+bool vgpu_muted(const vgpu_kernel *k, u32 code) { return k->checks.muted && k->checks.muted & code_bit(code); }
+bool vcheck_muted(const vcheck *v, u8 kind) {
+    static const u16 of_record[] = {
+        [FOUND_MISALIGNED] = 3106, [FOUND_UNWRITTEN] = 3107, [FOUND_MATRIX_LANES] = 3204,
+        [FOUND_BARRIER_ENDED] = 3205, [FOUND_SHUFFLE] = 3206, [FOUND_RACE] = 3301, [FOUND_LANES] = 3302,
+        [FOUND_SHIFT] = 3403, [FOUND_DIVIDE] = 3404, [FOUND_OVERFLOW] = 3405, [FOUND_CONVERT] = 3406};
+    return vgpu_muted(v->k, of_record[kind]);
+}
+
+/* One word of a list. */
+static bool parse_word(const char *p, size_t len, vgpu_checks *out) {
+    bool on = *p != '-', found = len == 4 && memcmp(p, "none", 4) == 0;
+    p += !on;
+    len -= !on;
+    bool all = on && len == 3 && memcmp(p, "all", 3) == 0;
+    for (u32 i = 0; i < COUNT_OF(names); i++)
+        if (all || (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0)) {
+            *(bool *)((char *)out + names[i].at) = on;
+            found = true;
+        }
+    u32 bit = !on && len == 4 ? code_bit((u32)strtoul(p, NULL, 10)) : 0;
+    out->muted |= bit;
+    return found || bit;
+}
 bool vgpu_checks_parse(const char *list, vgpu_checks *out, const char **bad, int *bad_len) {
     *out = list ? (vgpu_checks){0} : (vgpu_checks){.bounds = true, .barriers = true};
     for (const char *p = list; p && *p;) {
         size_t len = strcspn(p, ",");
-        bool found = len == 4 && memcmp(p, "none", 4) == 0, all = len == 3 && memcmp(p, "all", 3) == 0;
-        for (u32 i = 0; i < COUNT_OF(names); i++)
-            if (all || (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0))
-                found = *(bool *)((char *)out + names[i].at) = true;
-        if (!found) {
+        if (!parse_word(p, len, out)) {
             *bad = p;
             *bad_len = (int)len;
             return false;

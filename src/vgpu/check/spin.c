@@ -36,7 +36,7 @@ static void keep_state(const vctx *c, struct vsnap *s, u32 pc) {
 bool vcheck_loop(vctx *c, const vins *ip) {
     vcheck *v = c->check;
     u32 pc = (u32)(ip - c->k->code);
-    if (++c->rounds < SPIN_AFTER)
+    if (++c->rounds < SPIN_AFTER || vgpu_muted(c->k, 3407))
         return false;
     if (!c->snap) {
         size_t wide = (size_t)c->k->n_wide * VGPU_SLOT, scalar = c->k->n_scalar * sizeof(u64);

@@ -43,7 +43,7 @@ static __attribute__((noinline, cold)) bool access_fault(vctx *c, const u64 *add
         f->kind = VFAULT_UNBOUND;
     else if (store && c->segs[n].read_only)
         f->kind = VFAULT_READ_ONLY;
-    return !c->k->checks.bounds && f->kind != VFAULT_READ_ONLY;
+    return (!c->k->checks.bounds && f->kind != VFAULT_READ_ONLY) || vgpu_fault_muted(c->k, f);
 }
 /* Lanes of mask whose own access is fine. */
 static __attribute__((noinline, cold)) u32 lanes_ok(const vctx *c, const u64 *addr, u32 mask,

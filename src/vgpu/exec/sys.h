@@ -78,7 +78,7 @@ HB(fence) {
 
 /* ---- Matrices: every lane that still runs must arrive ---- */
 #define NEED_ALL                                                                                   \
-    if (__builtin_expect(mask != live, 0))                                                         \
+    if (__builtin_expect(mask != live, 0) && !vgpu_muted(c->k, 3203))                              \
         FAULT(VFAULT_MATRIX_DIVERGENT)
 HB(xfill) {
     for (int i = 0; i < 64 / NW; i++)
@@ -263,7 +263,7 @@ HB(retm) {
     NEXT;
 }
 HB(barrier) {
-    if (mask != live && c->k->checks.barriers)
+    if (mask != live && c->k->checks.barriers && !vgpu_muted(c->k, 3201))
         FAULT(VFAULT_BARRIER_DIVERGENT);
     c->barrier = ip->x;
     c->fault.pc = (u32)(ip - code);
