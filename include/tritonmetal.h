@@ -124,8 +124,8 @@ typedef struct tm_kernel_options {
     const tm_constant_value *constants;
     uint32_t n_constants;
     const char *checks;   /* comma list of bounds, align, races, uninit, barriers, exits, lanes, shifts, divides,
-                             converts, progress, schedules, or "all", "none"; -NAME or -CODE takes one out
-                             again; NULL means bounds and barriers (docs/checks.md) */
+                             converts, progress, schedules, numerics, or "all" (but numerics), "none"; -NAME or
+                             -CODE takes one out again; NULL means bounds and barriers (docs/checks.md) */
     const char *numerics; /* what Apple leaves open of arithmetic, as "denormals=keep,fmuladd=split": options and
                              choices of tm_numeric_get (docs/vgpu.md); NULL or "" means all defaults */
     int counting;         /* nonzero: launches can be counted. It runs slower, with the same results */

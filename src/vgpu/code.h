@@ -74,6 +74,7 @@ typedef struct vparam {
     const char *name;
 } vparam;
 
+typedef struct vtwin { vgpu_kernel *k; const vgpu_choice *choice; } vtwin;
 typedef struct vctx vctx;
 typedef struct vgroup vgroup;
 
@@ -96,6 +97,8 @@ struct vgpu_kernel {
     u32 granule, n_atomics; /* log2 of the smallest access; atomic instructions */
     const struct vlines *lines; /* NULL, or the source lines of its instructions */
     vgpu_numerics numerics;
+    struct vtwin *twins; /* with the check "numerics": the same kernel, decoded for other choices */
+    u32 n_twins;
     struct vpool *pool; /* idle workers */
 };
 

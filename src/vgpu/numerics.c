@@ -61,6 +61,12 @@ tm_status vgpu_numerics_parse(tm_ctx *ctx, const char *list, vgpu_numerics *out)
     }
     return 0;
 }
+bool vgpu_numerics_set(vgpu_numerics *n, const vgpu_choice *choice) {
+    u8 *at = chosen(n, choice->option);
+    bool other = *at != choice->value;
+    *at = choice->value;
+    return other;
+}
 void vgpu_numerics_print(text *out, const vgpu_numerics *n) {
     vgpu_numerics copy = *n;
     for (u32 c = 0; c < vgpu_choice_count; c++)

@@ -35,5 +35,7 @@ extern const u32 vgpu_choice_count;
 /* "denormals=keep,fmuladd=split"; options that are not named, or a NULL list, keep their default, and the last
  * word on an option counts. -1 with TM5908 or TM5909. */
 tm_status vgpu_numerics_parse(tm_ctx *ctx, const char *list, vgpu_numerics *out);
+/* False when that is what n has. */
+bool vgpu_numerics_set(vgpu_numerics *n, const vgpu_choice *choice);
 /* One line for each choice that is not the default. */
 void vgpu_numerics_print(text *out, const vgpu_numerics *n);

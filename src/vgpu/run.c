@@ -457,7 +457,8 @@ static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p)
     return NULL;
 }
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
-    return k->checks.schedules ? vgpu_run_orders(ctx, k, p) : vgpu_run_once(ctx, k, p, false);
+    bool again = k->checks.schedules || k->n_twins;
+    return again ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p, false);
 }
 tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool quiet) {
     vseg small_segs[40] = {0};

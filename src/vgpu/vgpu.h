@@ -11,7 +11,7 @@ typedef struct vgpu_kernel vgpu_kernel;
  * do, at whatever barrier, and one that has ended counts as waiting. `count`: see count.h. */
 typedef struct vgpu_checks {
     bool bounds, align, races, uninit, barriers, exits, lanes, shifts, divides, converts, progress, schedules,
-        count;
+        numerics, count;
     u32 muted; /* reports that are not made: bits of the codes in check/report.c */
 } vgpu_checks;
 /* A comma list of names; -NAME takes a check out again, -CODE (-3302) one report. Without a list bounds and

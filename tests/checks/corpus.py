@@ -263,3 +263,34 @@ def result_is_the_order():
         return lambda: kernel[(4, )](torch.zeros(1, dtype=torch.int32), torch.zeros(4, dtype=torch.int32))
 
     return run(order_of_arrival), run(arrival_count)
+
+
+# ---- numerics
+@triton.jit
+def four_scales(x, y, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at) * A * B * C * D)
+
+
+@row("numerics", 3502, "denormals=keep", lines=False)
+def product_that_is_subnormal_on_the_way():
+    x, y = torch.ones(64), torch.empty(64)
+    run = lambda *scales: lambda: four_scales[(1, )](x, y, *scales, BLOCK=64)  # noqa: E731
+    return run(2.0**-100, 2.0**-40, 2.0**100, 2.0**40), run(2.0**-100, 2.0**100, 2.0**-40, 2.0**40)
+
+
+@triton.jit
+def square_product(a, b, c, N: tl.constexpr):
+    at = tl.arange(0, N)
+    square = at[:, None] * N + at[None, :]
+    tl.store(c + square, tl.dot(tl.load(a + square), tl.load(b + square), input_precision="ieee"))
+
+
+@row("numerics", 3502, "matrix=pairwise", lines=False)
+def sum_in_which_large_products_cancel():
+    def run(large):
+        a, b, c = torch.rand(16, 16), torch.ones(16, 16), torch.empty(16, 16)
+        a[:, 2], a[:, 5] = large, -large
+        return lambda: square_product[(1, )](a, b, c, N=16)
+
+    return run(2.0**28), run(2.0)

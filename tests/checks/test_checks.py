@@ -11,7 +11,7 @@ import corpus
 import triton_metal
 
 NAMES = ("bounds", "align", "races", "uninit", "barriers", "exits", "lanes", "shifts", "divides", "converts", "progress",
-         "schedules")
+         "schedules", "numerics")
 WITHOUT = "none"
 
 
@@ -20,7 +20,7 @@ def by_name(rows):
 
 
 def judge(row):
-    for checks in (row.check, "all"):
+    for checks in (row.check, "all,numerics"):
         with triton_metal.check(f"{checks},{WITHOUT}"), pytest.raises(triton_metal.LaunchError) as caught:
             row.broken()
         found = [d for d in caught.value.diagnostics if d.code == row.code and row.says in d.message]
@@ -37,7 +37,7 @@ def test_broken_is_found(row):
 
 @by_name(corpus.ROWS)
 def test_twin_is_silent(row):
-    with triton_metal.check("all"):
+    with triton_metal.check("all,numerics"):
         row.twin()
 
 

@@ -160,6 +160,23 @@ def test_unknown_names_are_refused_with_those_there_are(options, code, names):
         assert product(2.0**-100, 2.0**-40) == 2.0**-140
 
 
+def test_check_names_the_choices_that_matter():
+    with triton_metal.check("numerics"):
+        assert cast(9.5, torch.int8) == 9
+        dot()
+        with pytest.raises(triton_metal.LaunchError) as e:
+            cast(300.0, torch.int8)
+    found = [re.search(r"differs with (\S+)", d.message)[1] for d in e.value.diagnostics]
+    assert found == ["convert=wide", "convert=wrap", "convert=poison"]
+    with triton_metal.check("numerics"), triton_metal.numerics(convert="wrap"), pytest.raises(triton_metal.LaunchError) as e:
+        cast(300.0, torch.int8)
+    found = [re.search(r"differs with (\S+)", d.message)[1] for d in e.value.diagnostics]
+    assert found == ["convert=saturate", "convert=poison"]
+    with triton_metal.check("all"), pytest.raises(triton_metal.LaunchError) as e:
+        cast(300.0, torch.int8)
+    assert [d.code for d in e.value.diagnostics] == [3406]
+
+
 PROGRAM = """
 import test_numerics
 print(test_numerics.product(2.0**-100, 2.0**-40), test_numerics.cast(300.0, test_numerics.torch.int8))

@@ -7,17 +7,18 @@
 #include <stdlib.h>
 
 /* In the order that docs/checks.md explains them. */
-static const struct { const char *name; size_t at; } names[] = {
+static const struct { const char *name; size_t at; bool apart; /* not among "all" */ } names[] = {
     {"bounds", offsetof(vgpu_checks, bounds)},     {"align", offsetof(vgpu_checks, align)},
     {"races", offsetof(vgpu_checks, races)},       {"uninit", offsetof(vgpu_checks, uninit)},
     {"barriers", offsetof(vgpu_checks, barriers)}, {"exits", offsetof(vgpu_checks, exits)},
     {"lanes", offsetof(vgpu_checks, lanes)},       {"shifts", offsetof(vgpu_checks, shifts)},
     {"divides", offsetof(vgpu_checks, divides)},   {"converts", offsetof(vgpu_checks, converts)},
     {"progress", offsetof(vgpu_checks, progress)}, {"schedules", offsetof(vgpu_checks, schedules)},
+    {"numerics", offsetof(vgpu_checks, numerics), true},
 };
 /* What a list can leave out; the place here is the bit in `muted`. */
 static const u16 codes[] = {3101, 3102, 3103, 3104, 3105, 3106, 3107, 3201, 3202, 3203, 3204, 3205, 3206,
-                            3301, 3302, 3401, 3403, 3404, 3405, 3406, 3407, 3501};
+                            3301, 3302, 3401, 3403, 3404, 3405, 3406, 3407, 3501, 3502};
 _Static_assert(COUNT_OF(codes) <= 32, "a bit each");
 static u32 code_bit(u32 code) {
     for (u32 i = 0; i < COUNT_OF(codes); i++)
@@ -41,7 +42,7 @@ static bool parse_word(const char *p, size_t len, vgpu_checks *out) {
     len -= !on;
     bool all = on && len == 3 && memcmp(p, "all", 3) == 0;
     for (u32 i = 0; i < COUNT_OF(names); i++)
-        if (all || (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0)) {
+        if ((all && !names[i].apart) || (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0)) {
             *(bool *)((char *)out + names[i].at) = on;
             found = true;
         }

@@ -2,6 +2,7 @@
 /* Kernels: parameters from metadata, the steps of decoding, static initialisers, which run on the
  * constant memory that the kernel will read. */
 #include "vgpu/decode/build.h"
+#include "vgpu/check/check.h"
 
 static const struct { const char *name; u8 system; } systems[] = {
     {"threadgroup_position_in_grid", VSYS_TG_POS},
@@ -229,11 +230,16 @@ vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *co
         arena_free(a);
         return NULL;
     }
+    if (checks.numerics && twins_make(ctx, m, constants, n_constants, k) != 0) {
+        vgpu_kernel_free(k);
+        return NULL;
+    }
     return k;
 }
 void vgpu_kernel_free(vgpu_kernel *k) {
     if (!k)
         return;
+    twins_free(k);
     vpool_free(k);
     arena_free(k->arena);
 }
