@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from harness import (FLOATS, STEP, Case, Launch, Out, blank, block, ceil, f32, i32, i64, load, random, store, u64)
+from harness import (FLOATS, STEP, Case, Launch, Out, blank, block, ceil, f32, i32, i64, load, random, store, strides, u64)
 
 
 def stored(x, transposed):
@@ -267,6 +267,42 @@ def gemv_gathered(transposed, dtype, tile, size):
     return Case(f"gemv_{'t_' if transposed else ''}gather_{dtype}_{tile}", make, checks=LOOSE)
 
 
+def gemv_wide(dtype, vectors, lanes, size, m, batches=1, axpby=False, grid_x=1):
+    """One matrix of n rows with m vectors, `vectors` of them at a time."""
+    n, k = size
+
+    def make(rng):
+        a, v, c = random(rng, dtype, (batches, n, k)), random(rng, dtype, (batches, m, k)), random(rng, dtype, (batches, m, n))
+        want = np.einsum("bnk,bmk->bmn", load(a, dtype), load(v, dtype))
+        args = {0: a, 1: v, 4: i32(k), 5: i32(n), 6: i32(m), 7: i32(k), 8: i32(k), 11: i32(1), 12: i32(batches),
+                13: i64(m * k), 14: i64(n * k)}
+        if axpby:
+            want = .5 * want + 2 * load(c, dtype)
+            args |= {2: c, 9: f32(.5), 10: f32(2), 15: i64(m * n), 16: i32(n), 17: i32(1)}
+        out = product(dtype, want, k)
+        out.ulps = 1
+        return Launch(args, {3: out}, (32, lanes // 8, 1), grid=(grid_x, ceil(n, 4), batches))
+
+    return Case(f"gemv_wide_{dtype}_nv{vectors}_kl{lanes}", make, {0: False, 1: axpby}, label=f"{n}x{k}x{m}")
+
+
+def gemv_wide_gathered(dtype, vectors, lanes, size, m):
+    n, k = size
+
+    def make(rng):
+        a, v = random(rng, dtype, (4, n, k)), random(rng, dtype, (5, m, k))
+        which, matrices = rng.integers(0, 5, 7, dtype=np.uint32), rng.integers(0, 4, 7, dtype=np.uint32)
+        want = np.einsum("bnk,bmk->bmn", load(a, dtype)[matrices], load(v, dtype)[which])
+        args = {0: a, 1: v, 2: v, 4: i32(k), 5: i32(n), 6: i32(m), 7: i32(k), 8: i32(k), 11: i32(1), 12: i32(7),
+                13: i64(1, 1), 14: i32(1), 15: i32(5), 16: i64(m * k), 17: i32(1), 18: i32(4), 19: i64(n * k), 20: which,
+                21: matrices}
+        out = product(dtype, want, k)
+        out.ulps = 1
+        return Launch(args, {3: out}, (32, lanes // 8, 1), grid=(1, ceil(n, 4), 7))
+
+    return Case(f"gemv_wide_gather_{dtype}_nv{vectors}_kl{lanes}", make, {0: False, 1: False})
+
+
 # ---- Attention ----------------------------------------------------------------------------------------------
 
 def attention(q, k, v, scale, bias=0.0, sinks=None):
@@ -445,9 +481,48 @@ def gemv_cases():
         yield gemv_masked(transposed, "float32", "bool_", "bool_", (100, 150))
         yield gemv_masked(transposed, "float16", "nomask", "float16", (96, 128))
         yield gemv_masked(transposed, "bfloat16", "bfloat16", "nomask", (75, 90))
+    for dtype in ("float16", "bfloat16"):
+        for vectors in (2, 3, 4, 5):
+            yield gemv_wide(dtype, vectors, 32, (50, 300), vectors)
+            yield gemv_wide(dtype, vectors, 16, (67, 1100), 2 * vectors - 1, grid_x=2)
+        yield gemv_wide(dtype, 4, 32, (30, 512), 11, 3, axpby=True)
+        yield gemv_wide_gathered(dtype, 3, 32, (45, 200), 3)
+        yield gemv_wide_gathered(dtype, 5, 16, (18, 640), 9)
+
+
+def blocked_mask(dtype, rows, columns, blocks):
+    """The last `rows` columns of each block of scores are its diagonal tile: what lies above is masked."""
+    def make(rng):
+        scores = random(rng, dtype, (blocks * rows, columns))
+        want = load(scores, dtype).copy().reshape(blocks, rows, columns)
+        lowest = {"float16": -65504.0, "bfloat16": -(2 - 2**-7) * 2.0**127}[dtype]
+        above = np.arange(rows)[None] > np.arange(rows)[:, None]
+        want[:, :, columns - rows:][:, above] = lowest
+        return Launch({0: scores, 1: i32(rows), 2: i32(columns)}, {0: Out(want.reshape(scores.shape), dtype, 0)},
+                      (min(rows, 16), 8, 1), threads=(rows, blocks * rows, 1))
+
+    return Case(f"sdpa_blocked_causal_mask_{dtype}", make, label=f"{rows}x{columns}")
+
+
+def blocked_queries(dtype, batch, heads, d, rows, offset):
+    """Rows from an offset on, scaled in the type itself, of queries whose heads lie inside of positions."""
+    def make(rng):
+        q = random(rng, dtype, (batch, offset + rows + 2, heads, d))
+        scale = load(store(np.float32(d**-.5), dtype), dtype)
+        want = load(q, dtype)[:, offset:offset + rows].transpose(0, 2, 1, 3) * scale
+        steps = strides(q.shape)
+        args = {0: q, 2: f32(d**-.5), 3: i64(steps[0], steps[2], steps[1]), 4: i32(heads), 5: i32(rows), 6: i32(d),
+                7: i32(offset)}
+        return Launch(args, {1: Out(want, dtype, .51)}, (16, 4, 1), threads=(d, rows, batch * heads))
+
+    return Case(f"sdpa_blocked_scale_copy_{dtype}", make)
 
 
 def attention_cases():
+    for dtype in ("float16", "bfloat16"):
+        yield blocked_mask(dtype, 32, 128, 3)
+        yield blocked_mask(dtype, 20, 20, 2)
+        yield blocked_queries(dtype, 2, 3, 64, 20, 5)
     for dtype in FLOATS:
         for d, dv in ((64, 64), (96, 96), (128, 128), (256, 256), (192, 128)):
             yield vector_attention(dtype, d, dv)
