@@ -8,20 +8,19 @@ import pytest
 
 import triton_metal
 
-VERSIONS = ("14", "15", "26")  # of macOS
-
 
 @functools.cache
-def found(folder, version):
-    path = pathlib.Path(folder) / f"mlx-{version}.metallib"
+def found(folder, name):
+    path = pathlib.Path(folder) / f"{name}.metallib"
     return triton_metal.load(path.read_bytes()) if path.exists() else None
 
 
-def library(version):
+def library(version, maker="mlx"):
+    """By the version of macOS that it was made for."""
     folder = os.environ.get("TM_TEST_DATA")
     if not folder:
         pytest.skip("TM_TEST_DATA is not set")
-    lib = found(folder, version)
+    lib = found(folder, f"{maker}-{version}")
     if lib is None:
-        pytest.skip(f"no mlx-{version}.metallib")
+        pytest.skip(f"no {maker}-{version}.metallib")
     return lib
