@@ -349,11 +349,39 @@ static void new_inst(mutator *mu) {
 }
 
 /* ---- Changing what instructions refer to ----------------------------------------------------------------- */
+/* A type that a constant is written in stays as it is: the constant would no longer fit. */
+static void keep_type(bool *keep, const air_type *t) {
+    for (; t && !keep[t->id]; t = t->kind == AIR_ARRAY || t->kind == AIR_VECTOR ? t->elem : NULL)
+        keep[t->id] = true;
+}
+static void keep_types_of(bool *keep, const air_value *v, u32 depth) {
+    const air_const *c = v ? as_const(v) : NULL;
+    if (!c || depth > 8 || c->kind == AIR_C_NULL || c->kind == AIR_C_UNDEF || c->kind == AIR_C_POISON)
+        return;
+    keep_type(keep, v->type);
+    keep_type(keep, c->aux);
+    for (u32 i = 0; i < c->n_elems; i++)
+        keep_types_of(keep, c->elems[i], depth + 1);
+}
 static void change_type(mutator *mu) {
     air_type *t = mu->m->types.at[any(mu, mu->m->types.count)];
+    bool *keep = ARENA_ARRAY(mu->m->arena, bool, mu->m->types.count);
+    for (u32 i = 0; i < mu->m->globals.count; i++)
+        keep_types_of(keep, mu->m->globals.at[i]->init, 0);
+    for (u32 i = 0; i < mu->m->funcs.count; i++)
+        for (air_block *b = mu->m->funcs.at[i]->first; b; b = b->next)
+            for (air_inst *j = b->first; j; j = j->next)
+                for (u32 k = 0; k < j->n_ops; k++)
+                    keep_types_of(keep, j->ops[k], 0);
+    for (u32 i = 0; i < mu->m->mds.count; i++)
+        for (u32 k = 0; mu->m->mds.at[i]->kind == AIR_MD_NODE && k < mu->m->mds.at[i]->n; k++)
+            if (mu->m->mds.at[i]->ops[k] && mu->m->mds.at[i]->ops[k]->kind == AIR_MD_VALUE)
+                keep_types_of(keep, mu->m->mds.at[i]->ops[k]->value, 0);
+    if (keep[t->id])
+        return;
     if (t->kind == AIR_ARRAY || t->kind == AIR_VECTOR)
         t->count = any(mu, 3) ? any(mu, 70) : any_number(mu);
-    else if (t->kind == AIR_INT && any(mu, 3) == 0)
+    else if (t->kind == AIR_INT)
         t->bits = 1 + any(mu, 64);
     else if (t->kind == AIR_PTR)
         t->space = any(mu, 4);
