@@ -29,6 +29,7 @@ static const wrong parse_errors[] = {
     {1001, 2, 17, IN_FUNC("%0 = arith.addi , %a : i32")},
     {1001, 1, 8, "module }"},
     {1001, 1, 7, "cf.br ^bb1"}, /* story: a branch beside the functions crashed the parser */
+    {1001, 0, 0, "tt.func @f() { %0 = arith.constant dense<\"0x00"}, /* story: the parser went on behind the end */
     {1002, 2, 6, IN_FUNC("%0 = arith.frob %a : i32")},
     {1003, 2, 17, IN_FUNC("%0 = arith.addi %x, %a : i32")},
     {1004, 2, 30, IN_FUNC("%0 = arith.addi %a, %a : i32 %0 = arith.addi %a, %a : i32")},

@@ -293,7 +293,7 @@ air_module *air_read_bitcode(tm_ctx *ctx, const u8 *data, size_t len) {
     }
     len &= ~(size_t)3;
     air_module *m = air_module_new(ctx, "");
-    air_reader r = {.ctx = ctx, .m = m, .scratch = arena_new()};
+    air_reader r = {.ctx = ctx, .m = m, .scratch = arena_new(), .strtab = (const u8 *)""};
     r.budget = (u64)len + (1 << 16);
     r.bits = (bit_reader){.data = data, .len = len, .at = 32, .end = (u64)len * 8, .ctx = ctx,
                           .arena = r.scratch, .info_block = BC_BLOCK_IDS};

@@ -172,10 +172,8 @@ static tm_status read_blob(reader *r, const ir_type *t, bits_list *list) {
 
 /* Finds the '>' that closes a dense literal; at the end of the text stays there. */
 static const char *skip_literal(const char *p) {
-    for (; *p && *p != '>'; p++)
-        if (*p == '"')
-            for (p++; *p && *p != '"';)
-                p++;
+    for (bool quoted = false; *p && (quoted || *p != '>'); p++)
+        quoted ^= *p == '"';
     return p;
 }
 
