@@ -249,7 +249,7 @@ def power_of_two(n):
     return 1 << (n - 1).bit_length()
 
 
-def fourier(kind, n, inverse=False, real=False, half=False):
+def fourier(kind, n, inverse=False, real=False, short=False):
     """kind: "" where all prime factors are radices, "rader" with one prime that is not, "bluestein" for any n."""
     size, prime, constants = n, 1, {}
     if kind == "bluestein":
@@ -269,7 +269,7 @@ def fourier(kind, n, inverse=False, real=False, half=False):
     threads, together = ceil(size, per_thread), max(256 // size, 1)
     memory = power_of_two(together * size)
     given, made = ("float2", "float") if real and inverse else ("float", "float2") if real else ("float2", "float2")
-    if half:
+    if short:
         given = made = "complex32_t"
     name = (kind + "_" if kind else "") + f"fft_mem_{memory}_{given}_{made}"
 
@@ -278,7 +278,7 @@ def fourier(kind, n, inverse=False, real=False, half=False):
         half = n // 2 + 1
         if not real:
             x = random(rng, "complex64", (batch, n))
-            if half:
+            if short:
                 x = x.view(np.float32).astype(np.float16).astype(np.float32).view(np.complex64)
             want = np.fft.ifft(x.astype(complex)) if inverse else np.fft.fft(x.astype(complex))
         elif inverse:
@@ -301,7 +301,7 @@ def fourier(kind, n, inverse=False, real=False, half=False):
                      "w_q": np.fft.fft(np.concatenate([1 / chirp, np.zeros(size - 2 * n + 1)])).astype(np.complex64)}
         groups = ceil(batch, together) // (2 if real else 1)
         out = Out(want, "float32" if real and inverse else "complex64", 16, 2e-6 if kind != "bluestein" else 8e-6)
-        if half:  # pairs of them
+        if short:  # pairs of f16
             pairs = {"in": x, **{k: args[k] for k in ("raders_b_q", "w_k", "w_q") if k in args}}
             args |= {k: v.view(np.float32).astype(np.float16) for k, v in pairs.items()}
             out = Out(np.ascontiguousarray(want).view(np.float64), "float16", 1, 3e-3)
@@ -348,7 +348,7 @@ def fft_cases():
         yield four_steps(n1, n2, inverse=True)
     for inverse in (False, True):
         for kind, n in (("", 64), ("", 625), ("", 2048), ("rader", 102), ("bluestein", 235)):
-            yield fourier(kind, n, inverse, half=True)
+            yield fourier(kind, n, inverse, short=True)
     yield fourier("rader", 102, real=True)
     yield fourier("rader", 102, inverse=True, real=True)
     for n in (47, 235, 1019):
