@@ -7,7 +7,7 @@
  *
  * `test_apple NAME` looks at one library: one function in STEP, or with TM_TEST_FULL=1 all (and one in
  * DIS_FULL with llvm-dis). It prints a row of the table in docs/vgpu.md.
- * Without the library the test skips, but not where CI is set. */
+ * Without the library the test skips, but for MLX's of macOS 15 where CI is set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -234,7 +234,7 @@ static void functions_survive(void **state) {
     snprintf(pattern, sizeof pattern, "%s/%s%s.metallib", folder ? folder : "", chosen->name,
              chosen->files == 1 ? "" : "/*");
     if (!folder || glob(pattern, 0, NULL, &found) != 0) {
-        if (getenv("CI"))
+        if (getenv("CI") && strcmp(chosen->name, "mlx-15") == 0)
             fail_msg("no %s in TM_TEST_DATA: run .ci/test-data", chosen->name);
         skip();
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's kernels for macOS 14, as Apple's compiler made them, on the virtual GPU against PyTorch's own CPU
-kernels. They are judged where these two are known to be close: f32, and f16 and bf16 that they compute in f32."""
+kernels, under all checks. They are judged where these two are known to be close: f32, and f16 and bf16 that they
+compute in f32."""
 import numpy as np
 import pytest
 import torch
@@ -43,7 +44,7 @@ def stored(x):
 def judge(function, kernel, inputs, out, tolerance, **more):
     want = function(*[x.double() for x in inputs])
     arrays = {0: stored(out)} | {n: stored(x) for n, x in enumerate(inputs, 1)} | more.pop("args", {})
-    library("14", "torch").kernel(kernel).launch((-(-N // 256), 1, 1), (256, 1, 1), arrays, {}, 1, 0, (N, 1, 1))
+    library("14", "torch").kernel(kernel, {}, "all").launch((-(-N // 256), 1, 1), (256, 1, 1), arrays, {}, 1, 0, (N, 1, 1))
     torch.testing.assert_close(out.double(), want, rtol=tolerance, atol=tolerance, msg=lambda text: f"{kernel}: {text}")
 
 
