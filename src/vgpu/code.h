@@ -97,6 +97,7 @@ struct vgpu_kernel {
     u32 granule, n_atomics; /* log2 of the smallest access; atomic instructions */
     const struct vlines *lines; /* NULL, or the source lines of its instructions */
     vgpu_numerics numerics;
+    vgpu_kernel *plain;  /* without guards, when checks run the kernel again; else NULL */
     struct vtwin *twins; /* with the check "numerics": the same kernel, decoded for other choices */
     u32 n_twins;
     struct vpool *pool; /* idle workers */

@@ -33,7 +33,7 @@ struct vpool {
 };
 typedef struct launch {
     tm_ctx *ctx;
-    bool guards, quiet;   /* checks by guards; in a run for comparison, off */
+    bool guards;          /* checks by guards */
     tm_status found;
     const vgpu_kernel *k;
     const tm_launch_params *p;
@@ -131,8 +131,6 @@ static vworker *worker_get(const launch *l) {
         worker_free(w);
         return NULL;
     }
-    if (w->check)
-        w->check->quiet = l->quiet;
     for (u32 i = 0; i < w->n_ctx; i++) {
         w->ctx[i].segs = w->segs;
         w->ctx[i].check = w->check;
@@ -368,7 +366,7 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         }
     }
     vexec_restore(flags);
-    if (l->guards && !l->quiet)
+    if (l->guards)
         l->found = vcheck_end(w->check, l->ctx, l->p);
     worker_put(l, w);
     if (tally) {
@@ -457,17 +455,16 @@ static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p)
     return NULL;
 }
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
-    bool again = k->checks.schedules || k->n_twins;
-    return again ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p, false);
+    return k->plain ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p);
 }
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool quiet) {
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
     vseg small_segs[40] = {0};
     u64 small_buffers[64];
     const char *wrong = check_params(k, p);
     if (wrong)
         return diag_at(ctx, NULL, TM5001, k->name, wrong);
     const char *isa;
-    launch l = {.ctx = ctx, .k = k, .p = p, .guards = vgpu_checks_guard(&k->checks), .quiet = quiet,
+    launch l = {.ctx = ctx, .k = k, .p = p, .guards = vgpu_checks_guard(&k->checks),
                 .exec = vexec_choose(&isa), .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!l.exec)
         return diag_at(ctx, NULL, TM5925, isa);

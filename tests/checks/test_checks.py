@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 import corpus
 import triton_metal
@@ -63,6 +64,18 @@ def test_a_check_or_a_report_is_taken_out(checks):
     row, = (row for row in corpus.ROWS if row.code == 3302)
     with triton_metal.check(checks):
         row.broken()
+
+
+@pytest.mark.parametrize("overlap", [0, 100])
+def test_runs_that_are_compared_start_from_the_same_memory(overlap):
+    """What one argument writes, another reads: every run must find it as it was, and leave the first one's result."""
+    memory = torch.arange(1000.)
+    x, y = memory[overlap:overlap + 256], memory[:256]
+    want = memory.clone()
+    want[:256] = want[overlap:overlap + 256] + 1
+    with triton_metal.check("schedules,numerics", seed=5):
+        corpus.add_one[(1, )](x, y, 256, BLOCK=256, MASKED=False, num_warps=1)
+    assert torch.equal(memory, want)
 
 
 PLUGIN_TEST = """

@@ -15,6 +15,9 @@ vcheck *vcheck_new(const vgpu_kernel *k) {
         v->granule = k->granule;
         v->races = k->checks.races;
         v->uninit = k->checks.uninit;
+        vgpu_checks others = k->checks;
+        others.progress = false;
+        v->looks = vgpu_checks_guard(&others);
     }
     return v;
 }
@@ -355,7 +358,7 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
 }
 void vcheck_guard(vctx *c, const vins *ip, u32 mask) {
     vcheck *v = c->check;
-    if ((v->quiet && !v->watching) || !mask) /* a waiting loop must see what changes */
+    if (!(v->looks || v->watching) || !mask) /* a waiting loop must see what changes */
         return;
     switch ((enum vguard)ip->x) {
     case GUARD_ACCESS: guard_access(v, c, ip, mask); break;

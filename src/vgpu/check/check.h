@@ -5,8 +5,8 @@
  * record per place and kind; the launch goes on and fails at its end. A launch with checks uses one host
  * thread: its reports are the same every time.
  * check.c: accesses and records. shadow.c: who touched what; region.c: in which memory; message.c: what orders
- * threadgroups. value.c: operands, shuffles. spin.c: loops that change nothing. report.c: words. order.c: other
- * schedules and numerics, of which twins.c makes the kernels. */
+ * threadgroups. value.c: operands, shuffles. spin.c: loops that change nothing. report.c: words. order.c: who comes
+ * first. again.c: runs that must give the same, of kernels that twins.c makes. */
 #pragma once
 #include "vgpu/check/shadow.h"
 #include "vgpu/code.h"
@@ -92,7 +92,7 @@ typedef struct vcheck {
     /* loops */
     bool watching;
     u64 changes;            /* of memory, while watching */
-    bool quiet;             /* a run for comparison: nothing is looked at */
+    bool looks;             /* something beside loops is looked for */
 } vcheck;
 
 vcheck *vcheck_new(const vgpu_kernel *k);
@@ -104,13 +104,12 @@ void vcheck_round(vcheck *v);             /* all its simdgroups passed a barrier
 /* The launch has ended: reports. 0 when nothing was found. */
 tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p);
 
-/* After decoding, with the check "numerics". -1: they cannot be decoded. */
+/* After decoding, with the checks "schedules" and "numerics". -1: they cannot be decoded. */
 tm_status twins_make(tm_ctx *ctx, air_module *m, const tm_constant_value *constants, u32 n_constants, vgpu_kernel *k);
 void twins_free(vgpu_kernel *k);
 bool vgpu_checks_guard(const vgpu_checks *c);     /* does one of them need guards? */
 u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
-/* quiet: nothing is looked at, for runs that are only compared. */
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool quiet);
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 /* And then in other orders (check "schedules") and as decoded otherwise ("numerics"), from the same buffers. */
 tm_status vgpu_run_again(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 

@@ -49,15 +49,15 @@ static void put_count(encoder *e, u16 op, u16 a, u32 number, u32 site) {
 /* The check that stands before an instruction, if one does. */
 static void put_guard(encoder *e, const vinst *i) {
     const vgpu_checks *on = &e->b->k->checks;
-    bool memory = on->align || on->races || on->uninit || on->progress, put_it = false;
+    bool places = on->align || on->races || on->uninit, writes = places || on->progress, put_it = false;
     u16 guard = GUARD_ACCESS;
     if (i->op >= VOP_ld_b_s && i->op <= VOP_stl_d_p) {
-        put_it = memory && (i->space == 1 || i->space == 3);
+        put_it = (i->nd ? places : writes) && (i->space == 1 || i->space == 3);
     } else if (i->op == VOP_atom_w || i->op == VOP_atom_d) {
-        put_it = memory;
+        put_it = writes;
     } else if (i->op == VOP_xload || i->op == VOP_xstore || i->op == VOP_xmma || i->op == VOP_xmma_by) {
         guard = GUARD_MATRIX;
-        put_it = on->lanes || (memory && (i->op == VOP_xload || i->op == VOP_xstore));
+        put_it = on->lanes || (places && i->op == VOP_xload) || (writes && i->op == VOP_xstore);
     } else if (i->op == VOP_barrier) {
         guard = GUARD_BARRIER;
         put_it = on->exits;

@@ -230,7 +230,7 @@ vgpu_kernel *vgpu_decode(tm_ctx *ctx, air_module *m, const tm_constant_value *co
         arena_free(a);
         return NULL;
     }
-    if (checks.numerics && twins_make(ctx, m, constants, n_constants, k) != 0) {
+    if ((checks.numerics || checks.schedules) && twins_make(ctx, m, constants, n_constants, k) != 0) {
         vgpu_kernel_free(k);
         return NULL;
     }
