@@ -157,7 +157,9 @@ typedef struct tm_arg {
     uint8_t *written;          /* BUFFER: NULL, or for each of the `size` bytes whether anybody has written
                                   it; kept up to date by launches with the check "uninit" */
 } tm_arg;
-enum tm_order { TM_ORDER_FORWARD, TM_ORDER_REVERSE, TM_ORDER_SEEDED };
+/* ROUND_ROBIN: each simdgroup in turn goes on to its next access of shared memory; the kernel must have the check
+ * "schedules". */
+enum tm_order { TM_ORDER_FORWARD, TM_ORDER_REVERSE, TM_ORDER_SEEDED, TM_ORDER_ROUND_ROBIN };
 typedef struct tm_launch_params {
     uint32_t grid[3];          /* threadgroups */
     uint32_t group[3];         /* threads per threadgroup */

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 
 from . import _core
 
-ORDERS = ("forward", "reverse", "seeded")
+ORDERS = ("forward", "reverse", "seeded", "round-robin")
 
 
 @contextmanager
 def check(checks="all", *, order="forward", seed=0):
     """Turns checks on: names separated by commas, "all" or "none". `order` is that in which threadgroups
-    start and simdgroups take turns."""
+    start and simdgroups take turns; "round-robin", with the check "schedules", lets each simdgroup go on to
+    its next access of memory."""
     old_order = _core.set_order(ORDERS.index(order), seed)
     old = _core.set_checks(checks)
     try:

@@ -135,6 +135,7 @@ struct vctx {
     struct count_tally *tally; /* NULL when k->count is */
     u32 *atomic_lock; /* the launch's, for atomics that the host has none for */
     bool done, waits; /* waits: for its threadgroup, at a barrier */
+    bool turns;       /* stops at each turn word */
     vfault fault;
     struct vcheck *check; /* NULL: no check beyond those of the handlers */
     struct vsnap *snap;   /* of a loop that may be endless */
@@ -143,7 +144,7 @@ struct vctx {
     vwait stack[VGPU_STACK];
 };
 
-enum vstop { VSTOP_DONE, VSTOP_BARRIER, VSTOP_FAULT, VSTOP_STUCK };
+enum vstop { VSTOP_DONE, VSTOP_BARRIER, VSTOP_FAULT, VSTOP_STUCK, VSTOP_TURN };
 typedef enum vstop (*vexec_fn)(vctx *c);
 enum vstop vexec_base(vctx *c);
 enum vstop vexec_avx2(vctx *c);

@@ -6,9 +6,7 @@
  * before it have started, and finish.
  * A simdgroup runs until it ends or waits at a barrier; kernels without barriers, and threadgroups of
  * one simdgroup, need one set of registers only. */
-#include "vgpu/count/count.h"
-#include "vgpu/check/check.h"
-#include <pthread.h>
+#include "vgpu/launch.h"
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,42 +14,12 @@
 u64 vexec_flush(bool on);
 void vexec_restore(u64 old);
 
-enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64, DEFAULT_STEPS = 1000000000, MOST_TG_BYTES = 1 << 26 };
+enum { HELPERS_AFTER_NS = 150000, MAX_THREADS = 64, DEFAULT_STEPS = 1000000000, TOGETHER = 4, MOST_TG_BYTES = 1 << 26 };
 
-typedef struct vworker {
-    struct vworker *next;
-    vseg *segs;
-    vctx *ctx;
-    u32 n_ctx;
-    u8 *tg;
-    size_t tg_room;
-    vcheck *check;        /* NULL without checks that need guards */
-} vworker;
 struct vpool {
     pthread_mutex_t lock;
     vworker *idle;
 };
-typedef struct launch {
-    tm_ctx *ctx;
-    bool guards;          /* checks by guards */
-    tm_status found;
-    const vgpu_kernel *k;
-    const tm_launch_params *p;
-    vexec_fn exec;
-    u64 total, max_steps, *buffers;  /* per parameter: pointer, for BUFFER and THREADGROUP */
-    const vseg *segs;
-    u64 tg_bytes;
-    u32 n_simd, n_ctx, threads;
-    u64 next;             /* atomic */
-    u64 fault_group;      /* atomic; total when none */
-    pthread_mutex_t lock;
-    vfault fault;
-    bool out_of_memory;
-    tm_counters *counters; /* NULL: not asked for */
-    count_foot *foot;
-    u32 atomic_lock;      /* see vctx */
-} launch;
-
 /* ---- Workers ------------------------------------------------------------------------------------------ */
 static void *aligned(size_t n) {
     void *p = NULL;
@@ -106,7 +74,7 @@ static bool worker_grow(const vgpu_kernel *k, vworker *w, u32 n_ctx, size_t tg_b
     }
     return true;
 }
-static vworker *worker_get(const launch *l) {
+static vworker *worker_get(launch *l) {
     struct vpool *pool = l->k->pool;
     pthread_mutex_lock(&pool->lock);
     vworker *w = pool->idle;
@@ -131,9 +99,14 @@ static vworker *worker_get(const launch *l) {
         worker_free(w);
         return NULL;
     }
+    if (w->check)
+        w->check->watch = &l->watch;
     for (u32 i = 0; i < w->n_ctx; i++) {
         w->ctx[i].segs = w->segs;
         w->ctx[i].check = w->check;
+        w->ctx[i].turns = l->turns;
+        w->ctx[i].tally = NULL;
+        w->ctx[i].atomic_lock = &l->atomic_lock;
     }
     return w;
 }
@@ -159,168 +132,58 @@ void vpool_free(vgpu_kernel *k) {
     free(k->pool);
 }
 
-/* ---- One threadgroup ----------------------------------------------------------------------------------- */
-/* A threadgroup's place in the grid and its own size: less than the launch's at a ragged edge. */
-typedef struct group_at {
-    u32 pos[3], size[3], threads, n_simd;
-} group_at;
-static group_at group_of(const launch *l, u64 number) {
-    const tm_launch_params *p = l->p;
-    u32 gx = p->grid[0], gy = p->grid[1];
-    group_at at = {{(u32)(number % gx), (u32)(number / gx % gy), (u32)(number / gx / gy)}, {0}, 1, 0};
-    for (u32 i = 0; i < 3; i++) {
-        at.size[i] = p->group[i];
-        if (p->grid_threads[i])
-            at.size[i] = MIN(at.size[i], p->grid_threads[i] - at.pos[i] * p->group[i]);
-        at.threads *= at.size[i];
-    }
-    at.n_simd = (at.threads + VGPU_LANES - 1) / VGPU_LANES;
-    return at;
-}
-static u32 system_value(const launch *l, const vparam *p, const group_at *at, u32 simd) {
-    const tm_launch_params *lp = l->p;
-    switch ((enum vsystem)p->system) {
-    case VSYS_TG_POS: return at->pos[p->axis];
-    case VSYS_TG_COUNT: return lp->grid[p->axis];
-    case VSYS_TG_SIZE: return at->size[p->axis];
-    case VSYS_GRID_SIZE:
-        return lp->grid_threads[p->axis] ? lp->grid_threads[p->axis] : lp->grid[p->axis] * lp->group[p->axis];
-    case VSYS_SG_INDEX: return simd;
-    case VSYS_SG_COUNT: return at->n_simd;
-    case VSYS_SG_SIZE: return VGPU_LANES;
-    case VSYS_QUAD_COUNT: return (at->threads + 3) / 4;
-    default: return 0;
-    }
-}
-static void lane_values(const launch *l, const vparam *p, const group_at *at, u32 simd, u32 *out) {
-    const u32 *g = at->size;
-    for (u32 lane = 0; lane < VGPU_LANES; lane++) {
-        u32 t = simd * VGPU_LANES + lane;
-        u32 pos[3] = {t, 0, 0};
-        if (at->threads != g[0]) {
-            pos[0] = t % g[0];
-            pos[1] = t / g[0] % g[1];
-            pos[2] = t / g[0] / g[1];
-        }
-        switch ((enum vsystem)p->system) {
-        case VSYS_POS_IN_GRID: out[lane] = at->pos[p->axis] * l->p->group[p->axis] + pos[p->axis]; break;
-        case VSYS_POS_IN_TG: out[lane] = pos[p->axis]; break;
-        case VSYS_INDEX_IN_TG: out[lane] = t; break;
-        case VSYS_LANE: out[lane] = lane; break;
-        case VSYS_QUAD_LANE: out[lane] = lane & 3; break;
-        case VSYS_QUAD_INDEX: out[lane] = t / 4; break;
-        default: out[lane] = 0;
-        }
-    }
-}
-static void ctx_start(const launch *l, vctx *c, const group_at *at, u32 simd) {
-    const vgpu_kernel *k = l->k;
-    u32 left = at->threads - simd * VGPU_LANES;
-    c->pc = 0;
-    c->mask = c->live = c->all = left >= VGPU_LANES ? ~0u : (1u << left) - 1;
-    c->rpc = VGPU_NO_BLOCK;
-    c->depth = 0;
-    c->rounds = 0;
-    c->index = simd;
-    c->done = false;
-    c->steps = l->max_steps;
-    c->fault.kind = VFAULT_NONE;
-    for (u32 i = 0; i < k->n_params; i++) {
-        const vparam *p = &k->params[i];
-        if (p->reg < 0)
-            continue;
-        if (p->kind == VPARAM_LANES)
-            lane_values(l, p, at, simd, (u32 *)(c->wide + (size_t)p->reg * VGPU_SLOT));
-        else
-            c->scalar[p->reg] = p->kind == VPARAM_SCALAR ? system_value(l, p, at, simd) : l->buffers[i];
-    }
-}
-static vfault *fault_at(vctx *c, u8 kind) {
-    c->fault.kind = kind;
-    c->fault.lanes = c->mask;
-    return &c->fault;
-}
-/* Every simdgroup up to its next barrier. One that waits in a loop (check "progress") is taken up again while
- * others move or change memory. */
-static vfault *run_round(const launch *l, vworker *w, const group_at *at, u64 turn) {
-    for (u32 s = 0; s < at->n_simd; s++)
-        w->ctx[s].waits = w->ctx[s].done;
-    for (;;) {
-        bool moved = false;
-        vctx *stuck = NULL;
-        u64 changes = w->check ? w->check->changes : 0;
-        for (u32 i = 0; i < at->n_simd; i++) {
-            vctx *c = &w->ctx[vgpu_order(l->p->order, l->p->seed + turn, i, at->n_simd)];
-            if (c->waits)
-                continue;
-            enum vstop stop = l->exec(c);
-            if (stop == VSTOP_FAULT)
-                return &c->fault;
-            if (stop == VSTOP_STUCK) {
-                stuck = c;
-                continue;
-            }
-            c->waits = moved = true;
-            c->done = stop == VSTOP_DONE;
-        }
-        if (!stuck)
-            return NULL;
-        if (!moved && changes == w->check->changes) {
-            stuck->fault.pc = stuck->pc;
-            return fault_at(stuck, VFAULT_STUCK);
-        }
-    }
-}
-/* The rounds between barriers, when several simdgroups may wait for each other. */
-static vfault *run_rounds(const launch *l, vworker *w, const group_at *at) {
-    for (u32 s = 0; s < at->n_simd; s++)
-        ctx_start(l, &w->ctx[s], at, s);
-    bool all_must_come = l->k->checks.barriers && !vgpu_muted(l->k, 3202);
-    for (u64 turn = 0;; turn++) {
-        u32 done = 0;
-        vctx *waiting = NULL;
-        vfault *f = run_round(l, w, at, turn);
-        if (f)
-            return f;
-        for (u32 s = 0; s < at->n_simd; s++) {
-            vctx *c = &w->ctx[s];
-            done += c->done;
-            if (!c->done && waiting && waiting->barrier != c->barrier && all_must_come)
-                return fault_at(c, VFAULT_BARRIER_MISMATCH);
-            if (!c->done)
-                waiting = c;
-        }
-        if (done == at->n_simd)
-            return NULL;
-        if (done && all_must_come)
-            return fault_at(waiting, VFAULT_BARRIER_MISMATCH);
-        if (w->check)
-            vcheck_round(w->check);
-    }
-}
-static vfault *run_group(const launch *l, vworker *w, u64 number) {
-    group_at at = group_of(l, number);
-    if (w->check)
-        vcheck_group(w->check, number);
-    if (l->n_ctx > 1 || l->k->checks.progress)
-        return run_rounds(l, w, &at);
-    for (u32 s = 0; s < at.n_simd; s++) {
-        vctx *c = &w->ctx[0];
-        ctx_start(l, c, &at, (u32)vgpu_order(l->p->order, l->p->seed, s, at.n_simd));
-        enum vstop stop;
-        while ((stop = l->exec(c)) == VSTOP_BARRIER)
-            ;
-        if (stop == VSTOP_FAULT)
-            return &c->fault;
-    }
-    return NULL;
-}
-
 /* ---- Many --------------------------------------------------------------------------------------------- */
 static u64 now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+static void keep_fault(launch *l, const vworker *w, const vfault *f, u64 g) {
+    pthread_mutex_lock(&l->lock);
+    if (g < l->fault_group) {
+        __atomic_store_n(&l->fault_group, g, __ATOMIC_RELAXED);
+        l->fault = *f;
+        for (u32 i = 0; i < w->n_ctx; i++)
+            if (&w->ctx[i].fault == f)
+                l->fault.simdgroup = w->ctx[i].index;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+/* Some threadgroups at the same time, on one host thread: each in turn gives its simdgroups a turn. */
+static void work_in_turns(launch *l) {
+    vworker *w[TOGETHER];
+    bool busy[TOGETHER] = {0};
+    u32 n = 0, running;
+    while (n < MIN(l->total, TOGETHER) && (w[n] = worker_get(l)))
+        n++;
+    l->out_of_memory = n < MIN(l->total, TOGETHER);
+    u64 flags = vexec_flush(l->k->numerics.denormals == VGPU_denormals_flush);
+    do {
+        u64 changes = l->watch.changes;
+        vworker *last = NULL;
+        vfault *f = NULL;
+        bool moved = false;
+        running = 0;
+        for (u32 i = 0; i < n && !f; i++) {
+            enum group_state state = GROUP_DONE;
+            if (!busy[i] && l->next == l->total)
+                continue;
+            if (!busy[i])
+                vgroup_start(l, w[i], l->next++);
+            last = w[i];
+            f = vgroup_step(l, last, &state);
+            busy[i] = state != GROUP_DONE;
+            moved |= state != GROUP_STUCK;
+            running++;
+        }
+        if (!f && running && !moved && changes == l->watch.changes)
+            f = vgroup_stuck(last);
+        if (f)
+            keep_fault(l, last, f, last->number);
+    } while (running && l->fault_group == l->total && !l->out_of_memory);
+    vexec_restore(flags);
+    while (n)
+        worker_put(l, w[--n]);
 }
 static void work(launch *l, bool may_stop, bool *stopped) {
     u64 begin = may_stop ? now_ns() : 0;
@@ -336,7 +199,7 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         return;
     }
     for (u32 i = 0; i < w->n_ctx; i++)
-        w->ctx[i].tally = tally, w->ctx[i].atomic_lock = &l->atomic_lock;
+        w->ctx[i].tally = tally;
     u64 flags = vexec_flush(l->k->numerics.denormals == VGPU_denormals_flush);
     for (;;) {
         u64 g = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
@@ -344,30 +207,23 @@ static void work(launch *l, bool may_stop, bool *stopped) {
             break;
         u64 weight = tally ? tally->weight : 0, lines = tally ? tally->lines : 0;
         u64 number = vgpu_order(l->p->order, l->p->seed, g, l->total);
-        vfault *f = run_group(l, w, number);
+        vfault *f = vgroup_run(l, w, number);
         if (tally) {
-            tally->simdgroups += group_of(l, number).n_simd;
+            tally->simdgroups += vgroup_of(l, number).n_simd;
             count_group_end(l->counters, tally, number, weight, lines);
         }
-        if (f) {
-            pthread_mutex_lock(&l->lock);
-            if (g < l->fault_group) {
-                __atomic_store_n(&l->fault_group, g, __ATOMIC_RELAXED);
-                l->fault = *f;
-                for (u32 i = 0; i < w->n_ctx; i++)
-                    if (&w->ctx[i].fault == f)
-                        l->fault.simdgroup = w->ctx[i].index;
-            }
-            pthread_mutex_unlock(&l->lock);
-        }
+        if (f)
+            keep_fault(l, w, f, g);
         if (may_stop && l->total - g > 2 && now_ns() - begin > HELPERS_AFTER_NS) {
             *stopped = true;
             break;
         }
     }
     vexec_restore(flags);
-    if (l->guards)
+    if (l->guards) {
+        l->settled = vcheck_settled(w->check, l->total);
         l->found = vcheck_end(w->check, l->ctx, l->p);
+    }
     worker_put(l, w);
     if (tally) {
         pthread_mutex_lock(&l->lock);
@@ -452,12 +308,16 @@ static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p)
         return "a threadgroup has from 1 to 1024 threads";
     if (k->max_threads && threads > k->max_threads)
         return "the threadgroup is larger than the kernel was compiled for";
+    if (p->order > TM_ORDER_ROUND_ROBIN)
+        return "there is no such order";
+    if (p->order == TM_ORDER_ROUND_ROBIN && !k->checks.schedules && !k->checks.turns)
+        return "simdgroups take turns in kernels with the check \"schedules\" only";
     return NULL;
 }
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
-    return k->plain ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p);
+    return k->plain ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p, NULL);
 }
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool *settled) {
     vseg small_segs[40] = {0};
     u64 small_buffers[64];
     const char *wrong = check_params(k, p);
@@ -483,7 +343,8 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     l.max_steps = vgpu_muted(k, 3401) ? UINT64_MAX : p->max_steps ? p->max_steps : DEFAULT_STEPS;
     l.tg_bytes = k->tg_bytes;
     l.n_simd = (p->group[0] * p->group[1] * p->group[2] + VGPU_LANES - 1) / VGPU_LANES;
-    l.n_ctx = k->n_barriers || k->checks.progress ? l.n_simd : 1;
+    l.turns = p->order == TM_ORDER_ROUND_ROBIN;
+    l.n_ctx = k->n_barriers || k->checks.progress || l.turns ? l.n_simd : 1;
     l.threads = p->threads ? p->threads : (u32)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     l.threads = l.guards || p->order ? 1 : MIN(l.threads, MAX_THREADS); /* the same report every time */
     bind(&l, segs);
@@ -499,7 +360,10 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
             goto out;
         }
     }
-    run_all(&l);
+    if (l.turns && !k->count && !vgpu_checks_look(&k->checks))
+        work_in_turns(&l);
+    else
+        run_all(&l);
     if (l.out_of_memory)
         status = diag_at(ctx, NULL, TM9002, "launch");
     else if (l.fault_group < l.total) {
@@ -512,6 +376,8 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     }
     if (l.found != 0)
         status = -1;
+    if (settled)
+        *settled = l.settled;
 out:
     if (k->count)
         count_foot_end(l.counters, l.foot, k);

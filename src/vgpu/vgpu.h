@@ -8,10 +8,10 @@
 
 typedef struct vgpu_kernel vgpu_kernel;
 /* Without `bounds` bad accesses are dropped; without `barriers` a simdgroup waits when some of its lanes
- * do, at whatever barrier, and one that has ended counts as waiting. `count`: see count.h. */
+ * do, at whatever barrier, and one that has ended counts as waiting. `count`: see count.h. `turns`: with places for round robin. */
 typedef struct vgpu_checks {
     bool bounds, align, races, uninit, barriers, exits, lanes, shifts, divides, converts, progress, schedules,
-        numerics, count;
+        numerics, count, turns;
     u32 muted; /* reports that are not made: bits of the codes in check/report.c */
 } vgpu_checks;
 /* A comma list of names; -NAME takes a check out again, -CODE (-3302) one report. Without a list bounds and

@@ -265,6 +265,20 @@ def result_is_the_order():
     return run(order_of_arrival), run(arrival_count)
 
 
+@triton.jit
+def count_programs(counter, STEPS: tl.constexpr):
+    if STEPS == 1:
+        tl.atomic_add(counter, 1)
+    else:
+        tl.atomic_xchg(counter, tl.atomic_add(counter, 0) + 1)
+
+
+@row("schedules", 3501, "round robin", lines=False)
+def sum_in_two_steps():
+    run = lambda steps: lambda: count_programs[(4, )](torch.zeros(1, dtype=torch.int32), STEPS=steps)  # noqa: E731
+    return run(2), run(1)
+
+
 # ---- numerics
 @triton.jit
 def four_scales(x, y, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):

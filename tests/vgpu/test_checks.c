@@ -346,10 +346,67 @@ static void test_lists_of_checks(void **state) {
     assert_true(vgpu_checks_parse("", &on, &bad, &len) && !on.bounds && !on.muted);
     assert_true(vgpu_checks_parse(NULL, &on, &bad, &len) && on.bounds && on.barriers && !on.muted);
 }
+/* Each simdgroup adds 1 in two steps: one after the other all of them count, in any order, but not in turns. */
+static void build_count(kit *k, bool broken, bool atomic) {
+    build_begin(k);
+    air_value *zero = kit_int(k, k->i32, 0), *one = kit_int(k, k->i32, 1), *device = kit_int(k, k->i32, 2);
+    air_value *yes = kit_int(k, k->i1, 1), *p = k->buffer[0];
+    air_block *first = air_block_new(k->f), *end = air_block_new(k->f);
+    kit_cbr(k, kit_cmp(k, 32, k->lane, zero), first, end);
+    k->at = first;
+    if (!broken) {
+        kit_call(k, "air.atomic.global.add.u.i32", k->i32, 5, (air_value *[]){p, one, zero, device, yes});
+    } else if (atomic) {
+        air_value *v = kit_call(k, "air.atomic.global.load.i32", k->i32, 4, (air_value *[]){p, zero, device, yes});
+        kit_call(k, "air.atomic.global.store.i32", k->none, 5,
+                 (air_value *[]){p, kit_bin(k, AIR_ADD, v, one), zero, device, yes});
+    } else {
+        kit_store(k, p, kit_bin(k, AIR_ADD, kit_load(k, p), one));
+    }
+    kit_br(k, end);
+    k->at = end;
+    kit_ret(k);
+}
+static void build_atomic_count(kit *k, bool broken) { build_count(k, broken, true); }
+static void test_simdgroups_in_turns(void **state) {
+    judge(build_atomic_count, "schedules", 3501, 1, 128, "bounds,barriers,races");
+}
+static void test_threadgroups_in_turns(void **state) {
+    judge(build_atomic_count, "schedules", 3501, 7, 32, "bounds,barriers,races");
+}
+static u32 run_in(u32 order, u32 groups, u32 threads) {
+    kit k;
+    build_count(&k, true, false);
+    vgpu_kernel *g = vgpu_decode(k.ctx, k.m, NULL, 0, (vgpu_checks){.bounds = true, .schedules = true}, (vgpu_numerics){0});
+    tm_launch_params p = {.grid = {groups, 1, 1}, .group = {threads, 1, 1}, .args = k.args, .n_args = 3, .order = order};
+    vgpu_run(k.ctx, g, &p); /* reports that orders differ */
+    assert_true(has_code(&k, 3501));
+    vgpu_kernel_free(g);
+    kit_end(&k);
+    return out[0];
+}
+/* The missing barrier or atomic that only turns show. */
+static void test_what_turns_do(void **state) {
+    assert_int_equal(run_in(TM_ORDER_FORWARD, 1, 128), 4);
+    assert_int_equal(run_in(TM_ORDER_REVERSE, 1, 128), 4);
+    assert_int_equal(run_in(TM_ORDER_ROUND_ROBIN, 1, 128), 1);
+    assert_int_equal(run_in(TM_ORDER_REVERSE, 7, 32), 7);
+    assert_in_range(run_in(TM_ORDER_ROUND_ROBIN, 7, 32), 1, 6);
+}
+static void test_turns_need_their_words(void **state) {
+    kit k;
+    build_exchange(&k, false);
+    vgpu_kernel *g = kit_decode(&k);
+    tm_launch_params p = {.grid = {1, 1, 1}, .group = {64, 1, 1}, .args = k.args, .n_args = 2, .order = TM_ORDER_ROUND_ROBIN};
+    assert_int_equal(vgpu_run(k.ctx, g, &p), -1);
+    assert_int_equal(kit_code(&k), 5001);
+    vgpu_kernel_free(g);
+    kit_end(&k);
+}
 static void test_each_order_runs_all(void **state) {
     u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
     for (u64 n = 1; n < 70; n++)
-        for (u32 order = 0; order < 3; order++) {
+        for (u32 order = 0; order <= TM_ORDER_ROUND_ROBIN; order++) {
             u8 seen[70] = {0};
             for (u64 i = 0; i < n; i++)
                 seen[vgpu_order(order, n * 7, i, n)]++;
@@ -391,6 +448,10 @@ int main(void) {
         cmocka_unit_test(test_endless_loop),
         cmocka_unit_test(test_lists_of_checks),
         cmocka_unit_test(test_flag_between_simdgroups),
+        cmocka_unit_test(test_simdgroups_in_turns),
+        cmocka_unit_test(test_threadgroups_in_turns),
+        cmocka_unit_test(test_what_turns_do),
+        cmocka_unit_test(test_turns_need_their_words),
         cmocka_unit_test(test_each_order_runs_all),
         cmocka_unit_test(test_lines_are_read_with_care),
     };

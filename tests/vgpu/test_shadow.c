@@ -70,6 +70,7 @@ typedef struct world {
     vparam param;
     u8 *memory;
     vcheck *v;
+    vwatch watch;
     vctx ctx;
     model *m;
     u32 granule;
@@ -92,6 +93,7 @@ static void world_open(world *w, u32 granule, u32 skew) {
     w->segs[SEG_THREADGROUP] = (vseg){w->memory - VGPU_BIAS, VGPU_BIAS, BYTES, false, false};
     w->segs[SEG_ARG0] = (vseg){w->memory + skew - VGPU_BIAS, VGPU_BIAS, BYTES - skew, false, false};
     w->v = vcheck_new(&w->kernel);
+    w->v->watch = &w->watch;
     w->ctx = (vctx){.k = &w->kernel, .segs = w->segs, .check = w->v};
     assert_true(vcheck_begin(w->v, w->segs, &(tm_launch_params){.grid = {GROUPS, 1, 1}}, GROUPS));
 }

@@ -15,9 +15,7 @@ vcheck *vcheck_new(const vgpu_kernel *k) {
         v->granule = k->granule;
         v->races = k->checks.races;
         v->uninit = k->checks.uninit;
-        vgpu_checks others = k->checks;
-        others.progress = false;
-        v->looks = vgpu_checks_guard(&others);
+        v->looks = vgpu_checks_look(&k->checks);
     }
     return v;
 }
@@ -30,18 +28,25 @@ void vcheck_free(vcheck *v) {
 bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 groups) {
     v->segs = segs;
     v->n_records = v->n_dropped = 0;
+    v->blunt = false;
     v->last_page = NULL;
     return shadow_begin(v, p, groups);
 }
 void vcheck_group(vcheck *v, u64 group) {
     v->group = group;
     v->epoch = v->clock = 0;
-    v->watching = false;
+    v->watch->on = false;
     shadow_group(v);
 }
 void vcheck_round(vcheck *v) {
     v->epoch += v->epoch < LAST_EPOCH;
+    v->blunt |= v->epoch == LAST_EPOCH;
     shadow_epoch(v);
+}
+bool vcheck_settled(const vcheck *v, u64 groups) {
+    const vgpu_checks *on = &v->k->checks;
+    return on->races && on->uninit && !on->muted && !v->n_records && !v->k->n_atomics && !v->blunt &&
+           groups <= LAST_GROUP;
 }
 
 /* One record per kind and site; later ones are counted. NULL: nothing more to fill. */
@@ -241,7 +246,7 @@ static bool is_plain(const vcheck *v, const vctx *c, const vins *ip) {
     const vins *g = guarded(ip);
     u32 group = (u32)(g->op - VOP_ld_b_s) % 10, align = v->k->checks.align ? ip->a : 0;
     u64 all = (1ull << align) - 1;
-    if (v->watching)
+    if (v->watch->on)
         return false;
     if (group % 3 == 2)
         return plain_pointers(v, c, g, all);
@@ -299,11 +304,11 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     }
     bool align = v->k->checks.align && !is_aligned(v, &a, ip->a);
     bool several = a.form == FORM_ONE && a.act == ACT_STORE && mask & (mask - 1);
-    if (align || v->watching || several)
+    if (align || v->watch->on || several)
         spread(&a);
     if (align)
         check_alignment(v, c, ip, a.addr, mask, a.size, a.act);
-    if (v->watching && a.act != ACT_LOAD)
+    if (v->watch->on && a.act != ACT_LOAD)
         spin_note(v, c, g, a.addr, mask);
     if (atomic && v->races)
         message_pass(v, c, a.addr, mask);
@@ -345,7 +350,7 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     const i64 far = 1ll << 40; /* strides that leave every buffer, and could wrap */
     if (base >> 48 >= v->k->n_segs || !cares(v, base >> 48) || x >= far || x <= -far || y >= far || y <= -far)
         return;
-    v->changes += store;
+    v->watch->changes += store;
     vspan s = {.c = c, .site = site, .lanes = mask, .per_lane = (u32)size, .rows = 8, .stride = y * size,
                .size = (u64)size, .act = store ? ACT_STORE : ACT_LOAD};
     if (x == 1)
@@ -358,7 +363,7 @@ static void guard_matrix(vcheck *v, vctx *c, const vins *ip, u32 mask) {
 }
 void vcheck_guard(vctx *c, const vins *ip, u32 mask) {
     vcheck *v = c->check;
-    if (!(v->looks || v->watching) || !mask) /* a waiting loop must see what changes */
+    if (!(v->looks || v->watch->on) || !mask) /* a waiting loop must see what changes */
         return;
     switch ((enum vguard)ip->x) {
     case GUARD_ACCESS: guard_access(v, c, ip, mask); break;

@@ -58,6 +58,9 @@ typedef struct vsync {
     u32 heard, heard_by;    /* what the threadgroup heard_by - 1 knows already */
 } vsync;
 
+/* A loop is watched; how often memory was changed since. */
+typedef struct vwatch { bool on; u64 changes; } vwatch;
+
 typedef struct vcheck {
     const vgpu_kernel *k;
     const vseg *segs;
@@ -67,6 +70,7 @@ typedef struct vcheck {
     u32 epoch, clock;       /* barriers passed and messages sent by this threadgroup */
     vrecord records[MAX_RECORDS];
     u32 n_records, n_dropped;
+    bool blunt;             /* more barriers than epochs: races of a threadgroup may have been missed */
     /* threadgroup memory */
     vmap tg;
     u8 *tg_written;         /* by block: one bit per granule that this threadgroup has written */
@@ -90,8 +94,7 @@ typedef struct vcheck {
     u32 *known_by;
     u64 n_known;
     /* loops */
-    bool watching;
-    u64 changes;            /* of memory, while watching */
+    vwatch *watch;          /* the launch's */
     bool looks;             /* something beside loops is looked for */
 } vcheck;
 
@@ -101,6 +104,8 @@ void vcheck_free(vcheck *v);
 bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 groups);
 void vcheck_group(vcheck *v, u64 group);  /* a threadgroup begins */
 void vcheck_round(vcheck *v);             /* all its simdgroups passed a barrier */
+/* No race, no atomic, nothing read that was not written first: no order matters. */
+bool vcheck_settled(const vcheck *v, u64 groups);
 /* The launch has ended: reports. 0 when nothing was found. */
 tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p);
 
@@ -108,8 +113,10 @@ tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p);
 tm_status twins_make(tm_ctx *ctx, air_module *m, const tm_constant_value *constants, u32 n_constants, vgpu_kernel *k);
 void twins_free(vgpu_kernel *k);
 bool vgpu_checks_guard(const vgpu_checks *c);     /* does one of them need guards? */
+bool vgpu_checks_look(const vgpu_checks *c);      /* one that looks for more than endless loops? */
 u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
+/* settled (may be NULL) becomes true when the checks have seen that every order gives what this run did. */
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool *settled);
 /* And then in other orders (check "schedules") and as decoded otherwise ("numerics"), from the same buffers. */
 tm_status vgpu_run_again(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 

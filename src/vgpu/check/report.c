@@ -63,10 +63,10 @@ bool vgpu_checks_parse(const char *list, vgpu_checks *out, const char **bad, int
     }
     return true;
 }
-bool vgpu_checks_guard(const vgpu_checks *c) {
-    return c->align || c->races || c->uninit || c->exits || c->lanes || c->shifts || c->divides || c->converts ||
-           c->progress;
+bool vgpu_checks_look(const vgpu_checks *c) {
+    return c->align || c->races || c->uninit || c->exits || c->lanes || c->shifts || c->divides || c->converts;
 }
+bool vgpu_checks_guard(const vgpu_checks *c) { return c->progress || vgpu_checks_look(c); }
 
 static const vparam *param_of(const vgpu_kernel *k, u64 seg) {
     for (u32 i = 0; i < k->n_params; i++)

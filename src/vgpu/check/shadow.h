@@ -19,7 +19,7 @@ enum { BLOCK_GRANULES = 8, ALL_GRANULES = 255, PAGE_BLOCKS = 512, PAGE_GRANULES 
 #define WORD_LAUNCH(w) ((u32)((w) >> 56)) /* of device memory, as the next two */
 #define WORD_GROUP(w) ((u32)((w) >> 34) & 0x3FFFFF)
 #define WORD_EPOCH(w) ((u32)((w) >> 22) & 4095)
-enum { LAST_EPOCH = 4095, LAST_CLOCK = 1023, LAST_LAUNCH = 255 };
+enum { LAST_EPOCH = 4095, LAST_CLOCK = 1023, LAST_LAUNCH = 255, LAST_GROUP = 0x3FFFFF };
 
 typedef struct vcell {
     u64 write, read;

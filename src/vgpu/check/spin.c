@@ -48,14 +48,14 @@ bool vcheck_loop(vctx *c, const vins *ip) {
     }
     if (c->rounds == SPIN_AFTER)
         c->snap->pc = ~0u, c->snap->next = SPIN_AFTER;
-    v->watching = true;
-    bool same = c->snap->changes == v->changes;
+    v->watch->on = true;
+    bool same = c->snap->changes == v->watch->changes;
     if (same && same_state(c, c->snap, pc))
         return true;
     if (c->rounds >= c->snap->next || !same) {
         keep_state(c, c->snap, pc);
         c->snap->next = c->rounds * 2;
-        c->snap->changes = v->changes;
+        c->snap->changes = v->watch->changes;
     }
     return false;
 }
@@ -93,5 +93,5 @@ void spin_note(vcheck *v, vctx *c, const vins *g, const u64 *address, u32 mask) 
         for (u32 e = 0; e < n && !found && address[l] >> 48 < c->k->n_segs; e++)
             found = changes(v, c, g, address[l], l, e, atomic);
     }
-    v->changes += found;
+    v->watch->changes += found;
 }

@@ -11,7 +11,8 @@ static bool same_code(const vgpu_kernel *a, const vgpu_kernel *b) {
 }
 tm_status twins_make(tm_ctx *ctx, air_module *m, const tm_constant_value *constants, u32 n_constants, vgpu_kernel *k) {
     const vgpu_checks *all = &k->checks;
-    vgpu_checks on = {.bounds = all->bounds, .barriers = all->barriers, .progress = all->progress, .muted = all->muted};
+    vgpu_checks on = {.bounds = all->bounds, .barriers = all->barriers, .progress = all->progress, .turns = all->schedules,
+                      .muted = all->muted};
     k->plain = vgpu_decode(ctx, m, constants, n_constants, on, k->numerics);
     k->twins = ARENA_ARRAY(k->arena, vtwin, vgpu_choice_count);
     tm_status status = k->plain ? 0 : -1;

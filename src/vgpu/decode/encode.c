@@ -65,6 +65,13 @@ static void put_guard(encoder *e, const vinst *i) {
     if (put_it)
         put(e, (vins){.op = VOP_guard, .x = guard, .a = i->align}, i->site);
 }
+/* Where simdgroups may take turns: before each access of memory that they share. */
+static void put_turn(encoder *e, const vinst *i) {
+    bool plain = i->op >= VOP_ld_b_s && i->op <= VOP_stl_d_p && (i->space == 1 || i->space == 3);
+    bool other = i->op == VOP_atom_w || i->op == VOP_atom_d || i->op == VOP_xload || i->op == VOP_xstore;
+    if ((e->b->k->checks.schedules || e->b->k->checks.turns) && (plain || other))
+        put(e, (vins){.op = VOP_turn}, i->site);
+}
 static void put_inst(encoder *e, const vinst *i) {
     if (count_is_access(i->op))
         put_count(e, VOP_count_access, 0, e->n_access++, i->site);
@@ -185,6 +192,7 @@ static void put_block(encoder *e, u32 order) {
             i = put_products(e, i);
             continue;
         }
+        put_turn(e, i);
         put_guard(e, i);
         put_inst(e, i);
         i = i->next;

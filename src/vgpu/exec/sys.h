@@ -170,6 +170,14 @@ HB(guard_d) {
     vcheck_guard(c, ip, mask);
     NEXT;
 }
+HB(turn) {
+    if (__builtin_expect(c->turns, 0)) {
+        ip++;
+        SAVE;
+        return VSTOP_TURN;
+    }
+    NEXT;
+}
 HB(guard_br) {
     SAVE;
     if (__builtin_expect(vcheck_loop(c, ip), 0))
