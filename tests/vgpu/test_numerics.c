@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What Apple leaves open (numerics.def): every choice of every option, on inputs where the choices differ,
- * against scalar oracles, on each instruction set, with lane and shared operands. */
+ * against scalar oracles, on each instruction set, with lane and shared operands; and the check for it. */
 #include "kit.h"
 #include <math.h>
 #include <setjmp.h>
@@ -460,6 +460,26 @@ static void test_listing_names_choices(void **state) {
         kit_end(&k);
     }
 }
+/* The check runs the kernel under the other choices, names those that matter, and leaves the first run's result. */
+static void test_check(void **state) {
+    for (u32 open = 0; open < 2; open++) {
+        kit k;
+        float a = 1 + 0x1p-12f, c = -1 - 0x1p-11f, out = 7;
+        kit_begin(&k, 3, NULL, kit_f32);
+        k.checks = (vgpu_checks){.numerics = true};
+        air_value *v[] = {kit_load(&k, k.buffer[0]), kit_load(&k, k.buffer[0]), kit_load(&k, k.buffer[1])};
+        kit_store(&k, k.buffer[2], kit_call(&k, open ? "llvm.fmuladd.f32" : "air.fma.f32", k.f32, 3, v));
+        kit_ret(&k);
+        kit_bind(&k, 0, &a, 4);
+        kit_bind(&k, 1, &c, 4);
+        kit_bind(&k, 2, &out, 4);
+        assert_int_equal(kit_run(&k, 1, 32) != 0, open);
+        assert_int_equal(kit_code(&k), open ? 3502 : 0);
+        assert_true(!open || (strstr(k.ctx->first->message, "fmuladd=split") && k.ctx->count == 1));
+        assert_true(out == 0x1p-24f);
+        kit_end(&k);
+    }
+}
 static void test_denormals(void **state) { kit_each_isa(denormals); }
 static void test_fmuladd(void **state) { kit_each_isa(fmuladds); }
 static void test_convert(void **state) { kit_each_isa(conversions); }
@@ -467,6 +487,6 @@ static void test_matrix(void **state) { kit_each_isa(matrices); }
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_denormals), cmocka_unit_test(test_fmuladd), cmocka_unit_test(test_convert),
-        cmocka_unit_test(test_matrix), cmocka_unit_test(test_lists), cmocka_unit_test(test_listing_names_choices)};
+        cmocka_unit_test(test_matrix), cmocka_unit_test(test_check), cmocka_unit_test(test_lists), cmocka_unit_test(test_listing_names_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
