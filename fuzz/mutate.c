@@ -212,6 +212,19 @@ static air_inst *make_inst(mutator *mu, enum air_op op, air_type *t, u32 n, air_
         add_value(mu, &i->v);
     return i;
 }
+/* A pointer of this type: one that stands before, as it is or cast. */
+static air_value *any_pointer(mutator *mu, air_type *t) {
+    air_value *found = NULL;
+    u32 n = 0;
+    for (u32 i = 0; i < mu->n_values; i++)
+        if (mu->values[i]->type->kind == AIR_PTR && mu->values[i]->type->space == t->space && any(mu, ++n) == 0)
+            found = mu->values[i];
+    if (!found || found->type == t || found->kind == AIR_V_FUNC || any(mu, 8) == 0)
+        return found && found->type == t ? found : any_value(mu, t);
+    air_inst *c = make_inst(mu, AIR_CAST, t, 1, &found);
+    c->sub = AIR_BITCAST;
+    return &c->v;
+}
 static void make_call(mutator *mu, air_func *f) {
     air_value *ops[20];
     u32 n = f->func_type->n_fields;
@@ -219,7 +232,8 @@ static void make_call(mutator *mu, air_func *f) {
         return;
     ops[0] = &f->v;
     for (u32 i = 0; i < n; i++)
-        ops[i + 1] = any_value(mu, f->func_type->fields[i]);
+        ops[i + 1] = f->func_type->fields[i]->kind == AIR_PTR ? any_pointer(mu, f->func_type->fields[i])
+                                                              : any_value(mu, f->func_type->fields[i]);
     make_inst(mu, AIR_CALL, f->func_type->elem, n + 1, ops)->aux = f->func_type;
 }
 static air_type *any_type(mutator *mu) {
@@ -249,6 +263,7 @@ static const char *const families[] = {
     "air.simdgroup_matrix_8x8_init_diag.v64f32.f32", "air.atomic.global.add.u.i32", "air.atomic.local.max.s.i32", "air.atomic.global.cmpxchg.weak.i32",
     "air.atomic.global.load.i32", "air.atomic.global.max.u.i64", "air.atomic.global.add.f32", "air.load.i32", "air.store.i32", "air.wg.barrier", "llvm.memcpy.p1i8.p1i8.i64",
     "llvm.memset.p0i8.i64", "air.is_function_constant_defined", "air.normalize_function_constant_predicate.i32", "air.median3.f32",
+    "air.simdgroup_async_copy_2d.p3i8.p1i8", "air.wait_simdgroup_events", "llvm.memmove.p1i8.p1i8.i64", "air.atomic.fence",
     "air.fract.f16", "air.ldexp.f32", "air.nextafter.f32", "air.get_thread_index_in_simdgroup", "llvm.ctlz.i32", "air.saturate.f32",
 };
 static void rename_call(mutator *mu) {
@@ -275,6 +290,55 @@ static void new_family_call(mutator *mu) {
         if (!air_func_find(mu->m, name))
             f = air_func_new(mu->m, name, air_type_func(mu->m, result, n, params, false));
     }
+    if (f)
+        make_call(mu, f);
+}
+/* A type as intrinsics.def writes it; NULL for what only Apple's headers name. */
+static air_type *read_type(air_module *m, const char **p) {
+    static const struct { const char *name; u8 kind; } simple[] = {
+        {"void", AIR_VOID}, {"float", AIR_FLOAT}, {"half", AIR_HALF}, {"bfloat", AIR_BFLOAT}};
+    air_type *t = NULL;
+    char *end;
+    for (u32 i = 0; i < COUNT_OF(simple) && !t; i++)
+        if (strncmp(*p, simple[i].name, strlen(simple[i].name)) == 0) {
+            *p += strlen(simple[i].name);
+            t = air_type_simple(m, simple[i].kind);
+        }
+    if (!t && **p == 'i') {
+        t = air_type_int(m, (u32)strtoul(*p + 1, &end, 10));
+        *p = end;
+    } else if (!t && **p == '<') {
+        u64 count = strtoul(*p + 1, &end, 10);
+        *p = end + 3;
+        air_type *elem = read_type(m, p);
+        t = elem ? air_type_vector(m, elem, count) : NULL;
+        *p += 1;
+    }
+    while (t && (**p == '*' || strncmp(*p, " addrspace(", 11) == 0)) {
+        u32 number = **p == '*' ? 0 : (u32)strtoul(*p + 11, &end, 10);
+        *p = **p == '*' ? *p + 1 : end + 2;
+        t = air_type_ptr(m, t, number);
+    }
+    return t;
+}
+/* A call of a function as Apple's compiler declares it. */
+static void new_known_call(mutator *mu) {
+    static const struct { const char *name, *type; } known[] = {
+#define INTRINSIC(name, type) {name, type},
+#include "air/intrinsics.def"
+#undef INTRINSIC
+    };
+    u32 row = any(mu, COUNT_OF(known)), n = 0;
+    const char *p = known[row].type;
+    air_type *result = read_type(mu->m, &p), *params[16];
+    for (p += 1; result && n < 16 && *p == (n ? ',' : '(') && p[1] != ')'; n++) {
+        p += n ? 2 : 1;
+        if (!(params[n] = read_type(mu->m, &p)))
+            return;
+    }
+    air_func *f = air_func_find(mu->m, known[row].name);
+    if (!f && result && (*p == ')' || strcmp(p, "()") == 0))
+        f = air_func_new(mu->m, known[row].name, air_type_func(mu->m, result, n, params, false));
     if (f)
         make_call(mu, f);
 }
@@ -307,7 +371,8 @@ static void new_inst(mutator *mu) {
         return;
     air_value *x = any_before(mu), *y = any_value(mu, x->type), *z = any_value(mu, x->type), *pair[3] = {x, y, z};
     air_type *t = any_type(mu), *i1 = air_type_int(m, 1), *i32t = air_type_int(m, 32), *v;
-    switch (any(mu, 14)) {
+    switch (any(mu, 18)) {
+    case 14: case 15: case 16: case 17: new_known_call(mu); break;
     case 0: make_inst(mu, AIR_BINOP, x->type, 2, pair)->sub = (u8)any(mu, 13); break;
     case 1:
         v = x->type->kind == AIR_VECTOR ? air_type_vector(m, i1, x->type->count) : i1;

@@ -65,6 +65,7 @@ static const row calls[] = {
     {"mask for a number", call, 3001, DECODE, 0, 0, "air.sqrt.f32", "fb"},
     {"matrix for a number", call, 3001, DECODE, 0, 0, "air.sqrt.f32", "fX"},
     {"matrix of numbers", call, 3001, DECODE, 0, 0, "air.sqrt.f32", "XX"},
+    {"the widest saturation", call, 0, 0, 0, 0, "llvm.sadd.sat.i64", "lll"},
     {"no types in the name", call, 0, 0, 0, 0, "air.convert", "fi"},
     {"half a name", call, 0, 0, 0, 0, "air.convert.f", "fi"},
     {"convert nothing", call, 3001, DECODE, 0, 0, "air.convert.f.f32.s.i32", "f"},

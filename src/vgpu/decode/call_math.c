@@ -235,7 +235,7 @@ static u32 do_saturating(vbuild *b, vcall *k, u16 op) {
         y = v_op1(b, VOP_sext_d, y);
     }
     u32 r = v_op2(b, op == 2 ? VOP_add_d : VOP_sub_d, x, y);
-    i64 top = (i64)(1ull << (k->t.bits - 1)) - 1;
+    i64 top = (i64)((1ull << (k->t.bits - 1)) - 1);
     if (k->t.bits == 64) { /* too far when the result has another sign than both, or than x and -y */
         u32 other = op == 2 ? v_op2(b, VOP_xor_d, y, r) : v_op2(b, VOP_xor_d, x, y);
         u32 wrapped = v_op2(b, VOP_and_d, v_op2(b, VOP_xor_d, x, r), other);

@@ -241,6 +241,8 @@ bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
     for (air_block *k = f->last; k && !n_vals; k = k->prev)
         if (k->last)
             n_vals = k->last->v.id + 1;
+    if (!spend(b, n_vals))
+        return false;
     vinstance sub = {.parent = in, .f = f, .vals = ARENA_ARRAY(b->a, u32 *, n_vals + 1)};
     for (u32 a = 0; a < f->n_args; a++)
         sub.vals[f->args[a].id] = value_of(b, in, i->ops[a + 1]);

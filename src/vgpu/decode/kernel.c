@@ -65,7 +65,7 @@ static void system_argument(vbuild *b, const air_arg *a, const air_type *t, u32 
     }
     v_refuse(b, arena_printf(b->k->arena, "the system value '%s'", name));
 }
-enum { MOST_ARGUMENTS = 1000, MOST_INITIALISERS = 64, MOST_WORK = 4000000 };
+enum { MOST_ARGUMENTS = 1000, MOST_INITIALISERS = 64, MOST_WORK = 2000000 };
 static void kernel_arguments(vbuild *b, vinstance *in) {
     vgpu_kernel *k = b->k;
     const air_kernel *ak = b->kernel;
