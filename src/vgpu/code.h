@@ -19,6 +19,9 @@ enum vatom { VATOM_LOAD, VATOM_STORE, VATOM_XCHG, VATOM_CAS, VATOM_ADD, VATOM_SU
              VATOM_OR, VATOM_XOR, VATOM_SMIN, VATOM_SMAX, VATOM_UMIN, VATOM_UMAX, VATOM_FADD,
              VATOM_FSUB, VATOM_FMIN, VATOM_FMAX };
 
+/* Of atomics and fences, for the check "races". */
+enum { ORDER_ACQUIRE = 1, ORDER_RELEASE = 2 };
+
 enum vop {
 #define OP1(n, sig, doc) VOP_##n,
 #define OV1 OP1

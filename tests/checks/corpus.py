@@ -126,17 +126,17 @@ def lanes_of_one_store():
 
 
 @triton.jit
-def locked_sum(x, out, lock, n, BLOCK: tl.constexpr, LOCK: tl.constexpr):
+def locked_sum(x, out, lock, n, BLOCK: tl.constexpr, LOCK: tl.constexpr, SEM: tl.constexpr = "acq_rel"):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     part = tl.load(x + at, mask=at < n, other=0.0)
     into = out + tl.arange(0, BLOCK)
     if LOCK:
-        while tl.atomic_cas(lock, 0, 1) == 1:
+        while tl.atomic_cas(lock, 0, 1, sem=SEM) == 1:
             pass
     tl.store(into, tl.load(into) + part)
     if LOCK:
         tl.debug_barrier()
-        tl.atomic_xchg(lock, 0)
+        tl.atomic_xchg(lock, 0, sem=SEM)
 
 
 @row("races", 3301, "'out'")
@@ -144,6 +144,13 @@ def sum_under_no_lock():
     x, out, lock = torch.ones(1024), torch.zeros(256), torch.zeros(1, dtype=torch.int32)
     run = lambda locked: lambda: locked_sum[(4, )](x, out, lock, 1024, BLOCK=256, LOCK=locked)  # noqa: E731
     return run(False), run(True)
+
+
+@row("races", 3301, "'out'")
+def sum_under_a_lock_that_orders_nothing():
+    x, out, lock = torch.ones(1024), torch.zeros(256), torch.zeros(1, dtype=torch.int32)
+    run = lambda sem: lambda: locked_sum[(4, )](x, out, lock, 1024, BLOCK=256, LOCK=True, SEM=sem)  # noqa: E731
+    return run("relaxed"), run("acq_rel")
 
 
 # ---- uninit

@@ -257,6 +257,57 @@ static void build_flag(kit *k, bool broken) {
 }
 static void test_flag_between_simdgroups(void **state) { judge(build_flag, "progress", 3407, 1, 64, NULL); }
 
+/* Two threadgroups add to the same words; between them goes a message: a counter that each reads before and adds to
+ * after. What orders them is the atomics' own order, or fences around relaxed ones. */
+typedef struct ordering {
+    u32 minor;             /* of AIR 2 */
+    u32 load, add;         /* memory orders: 0 relaxed, 2 acquire, 3 release, 4 both, 5 sequentially consistent */
+    u32 after, before;     /* of fences after the load and before the add; 0 none */
+    u32 scope;             /* of the fences: 1 threadgroup, 2 device */
+    bool races;
+} ordering;
+static void ordered_fence(kit *k, const ordering *o, u32 order) {
+    if (order)
+        kit_call(k, "air.atomic.fence", k->none, 3,
+                 (air_value *[]){kit_int(k, k->i32, 1), kit_int(k, k->i32, order), kit_int(k, k->i32, o->scope)});
+}
+static bool is_race(const ordering *o) {
+    kit k;
+    kit_begin(&k, 2, NULL, kit_i32);
+    memset(out, 0, sizeof out);
+    memset(data, 0, sizeof data);
+    kit_bind(&k, 0, out, sizeof out);
+    kit_bind(&k, 1, data, sizeof data);
+    air_md *version[] = {air_md_i32(k.m, 2), air_md_i32(k.m, o->minor), air_md_i32(k.m, 0)};
+    air_named_md_add(k.m, "air.version", air_md_node(k.m, 3, version));
+    air_value *one = kit_int(&k, k.i32, 1), *device = kit_int(&k, k.i32, 2), *yes = kit_int(&k, k.i1, 1);
+    kit_call(&k, "air.atomic.global.load.i32", k.i32, 4,
+             (air_value *[]){k.buffer[1], kit_int(&k, k.i32, o->load), device, yes});
+    ordered_fence(&k, o, o->after);
+    air_value *p = kit_at(&k, 0, k.lane);
+    kit_store(&k, p, kit_bin(&k, AIR_ADD, kit_load(&k, p), one));
+    ordered_fence(&k, o, o->before);
+    kit_call(&k, "air.atomic.global.add.u.i32", k.i32, 5,
+             (air_value *[]){k.buffer[1], one, kit_int(&k, k.i32, o->add), device, yes});
+    kit_ret(&k);
+    bool found = run_with(&k, "races", 2, 32) != 0;
+    assert_true(found == has_code(&k, 3301));
+    kit_end(&k);
+    return found;
+}
+static void test_orders_of_atomics(void **state) {
+    static const ordering table[] = {
+        {6, 0, 0, 0, 0, 2, false}, /* AIR had no fences yet */
+        {7, 0, 0, 0, 0, 2, true},  {7, 0, 0, 5, 5, 2, false}, {7, 0, 0, 2, 3, 2, false}, {7, 0, 0, 3, 2, 2, true},
+        {7, 0, 0, 0, 3, 2, true},  {7, 0, 0, 2, 0, 2, true},  {7, 0, 0, 5, 5, 1, true},  {7, 0, 0, 5, 5, 3, false},
+        {7, 2, 3, 0, 0, 2, false}, {7, 5, 5, 0, 0, 2, false}, {7, 2, 0, 0, 0, 2, true},  {7, 0, 3, 0, 0, 2, true},
+        {7, 0, 3, 2, 0, 2, false}, {7, 2, 0, 0, 3, 2, false}, {8, 4, 4, 0, 0, 2, false}, {8, 0, 0, 0, 0, 2, true},
+    };
+    for (u32 i = 0; i < COUNT_OF(table); i++)
+        if (is_race(&table[i]) != table[i].races)
+            fail_msg("row %u: %s", i, table[i].races ? "no race is found" : "a race is found");
+}
+
 /* ---- Bounds, of all kinds of memory ---- */
 static void build_begin(kit *k) {
     const u32 spaces[] = {1, 2, 3};
@@ -439,6 +490,7 @@ int main(void) {
         cmocka_unit_test(test_matrix_with_missing_lanes),
         cmocka_unit_test(test_matrix_of_some_lanes),
         cmocka_unit_test(test_matrix_race),
+        cmocka_unit_test(test_orders_of_atomics),
         cmocka_unit_test(test_past_a_buffer),
         cmocka_unit_test(test_through_null),
         cmocka_unit_test(test_unbound_argument),

@@ -34,7 +34,7 @@ bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 gr
 }
 void vcheck_group(vcheck *v, u64 group) {
     v->group = group;
-    v->epoch = v->clock = 0;
+    v->epoch = v->clock = v->released = v->n_unheard = 0;
     v->watch->on = false;
     shadow_group(v);
 }
@@ -311,7 +311,7 @@ static void guard_access(vcheck *v, vctx *c, const vins *ip, u32 mask) {
     if (v->watch->on && a.act != ACT_LOAD)
         spin_note(v, c, g, a.addr, mask);
     if (atomic && v->races)
-        message_pass(v, c, a.addr, mask);
+        message_pass(v, a.addr, mask, (u32)g->imm);
     vspan s = {.c = c, .g = g, .site = v->k->sites[ip - v->k->code], .lanes = mask, .per_lane = a.size, .rows = 1,
                .act = a.act, .address = a.addr[0], .size = a.size};
     if (a.form >= FORM_ASCENDING) {
@@ -368,6 +368,7 @@ void vcheck_guard(vctx *c, const vins *ip, u32 mask) {
     switch ((enum vguard)ip->x) {
     case GUARD_ACCESS: guard_access(v, c, ip, mask); break;
     case GUARD_MATRIX: guard_matrix(v, c, ip, mask); break;
+    case GUARD_FENCE: message_fence(v, guarded(ip)->x); break;
     case GUARD_BARRIER:
         if (mask != c->all && mask == c->live)
             vcheck_record(v, c, FOUND_BARRIER_ENDED, v->k->sites[ip - v->k->code], c->all & ~mask);

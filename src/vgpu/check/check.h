@@ -12,7 +12,7 @@
 #include "vgpu/code.h"
 
 /* What a check instruction looks for; x of its word. */
-enum vguard { GUARD_ACCESS, GUARD_MATRIX, GUARD_BARRIER, /* of the next instruction */
+enum vguard { GUARD_ACCESS, GUARD_MATRIX, GUARD_BARRIER, GUARD_FENCE, /* of the next instruction */
               GUARD_SHIFT, GUARD_DIVIDE, GUARD_CONVERT, GUARD_SHUFFLE /* of registers a and b */ };
 #define GUARD_SIGNED (1 << 8) /* imm: bits of the integer | GUARD_SIGNED | */
 #define GUARD_DOUBLE (1 << 9) /* the registers hold 64-bit values */
@@ -67,7 +67,10 @@ typedef struct vcheck {
     bool races, uninit;     /* of k->checks */
     u32 granule;            /* log2 of the bytes that one shadow word stands for */
     u64 group;              /* running */
-    u32 epoch, clock;       /* barriers passed and messages sent by this threadgroup */
+    u32 epoch, clock;       /* barriers passed and releases made by this threadgroup */
+    u32 released;           /* clocks that its last release fence has let go; 0 none */
+    uintptr_t unheard[16];  /* relaxed atomics since its last acquire fence */
+    u32 n_unheard;
     vrecord records[MAX_RECORDS];
     u32 n_records, n_dropped;
     bool blunt;             /* more barriers than epochs: races of a threadgroup may have been missed */
@@ -150,6 +153,7 @@ void shadow_epoch(vcheck *v);
 void shadow_free(vcheck *v);
 bool message_begin(vcheck *v, u64 groups);
 void message_free(vcheck *v);
-void message_pass(vcheck *v, const vctx *c, const u64 *address, u32 lanes); /* an atomic's */
+void message_pass(vcheck *v, const u64 *address, u32 lanes, u32 order); /* an atomic's */
+void message_fence(vcheck *v, u32 order);
 void check_operands(vcheck *v, vctx *c, const vins *ip, u32 mask);
 void spin_note(vcheck *v, vctx *c, const vins *g, const u64 *address, u32 mask);

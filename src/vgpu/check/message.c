@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between threadgroups. What a threadgroup did before an atomic comes before what another does after
- * an atomic on the same address: each atomic sends what its threadgroup has done up to now (its clock), and
- * hears what was sent there. */
+/* Messages between threadgroups. What a threadgroup did before an atomic that releases comes before what another does
+ * after an atomic on the same address that acquires: the one sends what its threadgroup has done up to now (its
+ * clock), the other hears what was sent there. As in C, a relaxed atomic sends what was done before the last fence
+ * that releases, and hears when a fence that acquires follows. */
 #include "vgpu/check/check.h"
 #include "vgpu/check/shadow.h"
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void hear(vcheck *v, vsync *s) {
 static void send(vcheck *v, vsync *s) {
     u32 group = (u32)v->group & 0x3FFFFF;
     if (s->n && s->sent[s->n - 1].group == group) {
-        s->sent[s->n - 1].clock = v->clock;
+        s->sent[s->n - 1].clock = v->released - 1;
         return;
     }
     if (s->n == s->room) {
@@ -66,9 +67,32 @@ static void send(vcheck *v, vsync *s) {
         s->sent = now;
         s->room = room;
     }
-    s->sent[s->n++] = (vsent){group, v->clock};
+    s->sent[s->n++] = (vsent){group, v->released - 1};
 }
-void message_pass(vcheck *v, const vctx *c, const u64 *address, u32 lanes) {
+static void hear_later(vcheck *v, vsync *s) {
+    for (u32 i = 0; i < v->n_unheard; i++)
+        if (v->unheard[i] == s->at)
+            return;
+    if (v->n_unheard == COUNT_OF(v->unheard))
+        hear(v, s); /* sooner than it should: a race may be missed, none invented */
+    else
+        v->unheard[v->n_unheard++] = s->at;
+}
+static void release(vcheck *v) {
+    v->released = v->clock + 1;
+    v->clock += v->clock < LAST_CLOCK;
+}
+void message_fence(vcheck *v, u32 order) {
+    if (order & ORDER_RELEASE)
+        release(v);
+    for (u32 i = 0; order & ORDER_ACQUIRE && i < v->n_unheard; i++) {
+        vsync *s = find_sync(v, v->unheard[i]);
+        if (s)
+            hear(v, s);
+    }
+    v->n_unheard = order & ORDER_ACQUIRE ? 0 : v->n_unheard;
+}
+void message_pass(vcheck *v, const u64 *address, u32 lanes, u32 order) {
     bool any = false;
     for (; lanes; lanes &= lanes - 1) {
         u64 a = address[__builtin_ctz(lanes)], n = a >> 48;
@@ -77,12 +101,16 @@ void message_pass(vcheck *v, const vctx *c, const u64 *address, u32 lanes) {
         vsync *s = find_sync(v, (uintptr_t)vcheck_host(v, a));
         if (!s)
             continue;
-        hear(v, s);
-        send(v, s);
+        if (order & ORDER_RELEASE && !any)
+            release(v);
         any = true;
+        if (order & ORDER_ACQUIRE)
+            hear(v, s);
+        else
+            hear_later(v, s);
+        if (v->released)
+            send(v, s);
     }
-    if (any)
-        v->clock += v->clock < LAST_CLOCK;
 }
 
 /* ---- Lifetimes ----------------------------------------------------------------------------------------------- */

@@ -69,10 +69,28 @@ static const struct { const char *name; u8 atom, is_float; } atoms[] = {
     {"xor", VATOM_XOR, VATOM_XOR},    {"min", VATOM_SMIN, VATOM_FMIN},
     {"max", VATOM_SMAX, VATOM_FMAX},
 };
+/* What C calls memory_order. Before AIR 2.7, which has no fences, a relaxed atomic is all there is to order memory
+ * with; one that is not a constant could be any. */
+static u8 order_of(vbuild *b, vcall *k, u32 n) {
+    static const u8 orders[] = {0, ORDER_ACQUIRE, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQUIRE | ORDER_RELEASE,
+                                ORDER_ACQUIRE | ORDER_RELEASE};
+    const vval *v = v_at(b, call_at(b, k, n, 0));
+    bool fences = b->kernel && (b->kernel->air_major > 2 || (b->kernel->air_major == 2 && b->kernel->air_minor >= 7));
+    return fences && v->constant && v->bits < COUNT_OF(orders) ? orders[v->bits] : ORDER_ACQUIRE | ORDER_RELEASE;
+}
+/* Between threadgroups, for what the races check knows, only device memory and scopes beyond a threadgroup count. */
+static void do_fence(vbuild *b, vcall *k) {
+    const vval *memory = v_at(b, call_at(b, k, 0, 0)), *scope = v_at(b, call_at(b, k, 2, 0));
+    bool wide = (!memory->constant || memory->bits & 1) && (!scope->constant || scope->bits == 2 || scope->bits == 3);
+    u16 order = wide ? order_of(b, k, 1) : 0;
+    vinst *i = v_emit(b, VOP_fence, 0, NULL, 0, NULL);
+    i->effect = true;
+    i->x = order;
+}
 static void do_atomic(vbuild *b, vcall *k, u16 op) {
     const char *p = k->tail; /* ".global.max.u.i64" */
     if (strcmp(p, ".fence") == 0) {
-        v_emit(b, VOP_fence, 0, NULL, 0, NULL)->effect = true;
+        do_fence(b, k);
         return;
     }
     bool local = strncmp(p, ".local.", 7) == 0;
@@ -99,9 +117,11 @@ static void do_atomic(vbuild *b, vcall *k, u16 op) {
     } else if (kind != VATOM_LOAD) {
         s[1] = call_at(b, k, 1, 0);
     }
+    u8 order = order_of(b, k, kind == VATOM_LOAD ? 1 : kind == VATOM_CAS ? 3 : 2);
     u32 d = v_new(b, t.cls);
     vinst *i = v_emit(b, t.cls == CLS_D ? VOP_atom_d : VOP_atom_w, 1, &d, 3, s);
     i->x = (u16)kind;
+    i->imm = order;
     i->effect = true;
     i->align = t.cls == CLS_D ? 3 : 2;
     b->k->n_atomics++;

@@ -58,6 +58,9 @@ static void put_guard(encoder *e, const vinst *i) {
     } else if (i->op == VOP_xload || i->op == VOP_xstore || i->op == VOP_xmma || i->op == VOP_xmma_by) {
         guard = GUARD_MATRIX;
         put_it = on->lanes || (places && i->op == VOP_xload) || (writes && i->op == VOP_xstore);
+    } else if (i->op == VOP_fence) {
+        guard = GUARD_FENCE;
+        put_it = on->races && i->x;
     } else if (i->op == VOP_barrier) {
         guard = GUARD_BARRIER;
         put_it = on->exits;
