@@ -324,6 +324,27 @@ static void doubling(kit *k, const row *r) {
     k->at = kernel;
     kit_call(k, names[r->n - 1], k->none, 0, NULL);
 }
+/* A function with n blocks that nothing reaches, and n calls of it. */
+static void dead_weight(kit *k, const row *r) {
+    air_func *f = air_func_new(k->m, "f", air_type_func(k->m, k->none, 0, NULL, false));
+    air_block *kernel = k->at;
+    for (u64 i = 0; i < r->n; i++) {
+        k->at = air_block_new(f);
+        kit_ret(k);
+    }
+    k->at = kernel;
+    for (u64 i = 0; i < r->n; i++)
+        kit_call(k, "f", k->none, 0, NULL);
+}
+static void many_blocks(kit *k, const row *r) {
+    for (u64 i = 0; i < r->n; i++) {
+        air_block *yes = air_block_new(k->f), *after = air_block_new(k->f);
+        kit_cbr(k, kit_cmp(k, 32, k->lane, I32(i)), yes, after);
+        k->at = yes;
+        kit_br(k, after);
+        k->at = after;
+    }
+}
 /* A constant whose bits lie closer than its elements would: read back whole. */
 static void bits_global(kit *k, const row *r) {
     air_value *e[64];
@@ -355,6 +376,8 @@ static const row shapes[] = {
     {"recursion", recursive, 3408, ALWAYS, 1, 0, 0, 0},
     {"recursion, twice at a time", recursive, 3408, ALWAYS, 2, 0, 0, 0},
     {"more calls than there is time for", doubling, 3001, DECODE, 24, 0, 0, 0},
+    {"calls of a function that is mostly dead", dead_weight, 3001, DECODE, 3000, 0, 0, 0},
+    {"too many blocks", many_blocks, 3001, DECODE, 9000, 0, 0, 0},
     {"bits in constant memory", bits_global, 0, 0, 64, 1, 0, 0},
     {"odd integers in constant memory", bits_global, 0, 0, 5, 24, 0, 0},
     {"a phi at the entry", phi_at_entry, 4010, DECODE, 0, 0, 0, 0},

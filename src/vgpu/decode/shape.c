@@ -563,12 +563,12 @@ static void split_edges(vbuild *b) {
     order_blocks(b);
 }
 
-enum { MOST_BLOCKS = 1 << 16 }; /* what follows may take time by their square */
+enum { MOST_BLOCKS = 1 << 14 }; /* what follows may take time by their square */
 bool shape_kernel(vbuild *b) {
     retire_early(b);
     order_blocks(b);
     if (b->order.count > MOST_BLOCKS) {
-        v_refuse(b, "more than 65536 blocks of code");
+        v_refuse(b, "more than 16384 blocks of code");
         return false;
     }
     drop_dead(b);
