@@ -93,6 +93,45 @@ define void @k({llvm} addrspace(1)* %in, {llvm} addrspace({space})* %work, {llvm
     assert (out == want.astype(dtype)).all()
 
 
+def test_products_gather():
+    """Loads of matrices between products go before them, but not before what else stands there."""
+    read, _ = access(False, "f32", 1, "transpose", 24, False)
+    write, _ = access(True, "f32", 1, "transpose", 24, False)
+    name = "@air.simdgroup_matrix_8x8_{}.{}".format
+    load_one, store_one = name("load", "v64f32.p1f32"), name("store", "v64f32.p1f32")
+    product = name("multiply_accumulate", "v64f32.v64f32.v64f32.v64f32")
+    matrix, at = "<64 x float>", "i64 8, <2 x i64> zeroinitializer, i1 false"
+    lines, total = [], "zeroinitializer"
+    for i in range(6):
+        lines += [f"  %p{i} = getelementptr float, float addrspace(1)* %in, i64 {64 * i}",
+                  f"  %m{i} = call {matrix} {load_one}(float addrspace(1)* %p{i}, {at})"]
+        if i:
+            lines.append(f"  %s{i} = call {matrix} {product}({matrix} %m0, {matrix} %m{i}, {matrix} {total})")
+            total = f"%s{i}"
+        if i == 3:  # a store, which the loads behind it must not pass
+            lines += ["  %q = getelementptr float, float addrspace(1)* %in, i64 256",
+                      f"  call void {store_one}({matrix} {total}, float addrspace(1)* %q, {at})"]
+    text = f"""{read}
+{write}
+declare {matrix} {product}({matrix}, {matrix}, {matrix})
+define void @k(float addrspace(1)* %in, float addrspace(1)* %out, i32 %lane) {{
+{chr(10).join(lines)}
+  call void {store_one}({matrix} {total}, float addrspace(1)* %out, {at})
+  ret void
+}}"""
+    m = np.random.default_rng(2).integers(-4, 4, (6, 8, 8)).astype(np.float32)
+    out = np.zeros((8, 8), np.float32)
+    memory = m.copy()
+    kernel = load(text, 2, LANE)
+    kernel.launch((1, 1, 1), (32, 1, 1), {0: memory, 1: out})
+    m[4] = m[0] @ (m[1] + m[2] + m[3])
+    assert (memory == m).all() and (out == m[0] @ m[1:].sum(0)).all()
+    operations = [line.split()[1] for line in kernel.listing().splitlines()[1:] if line.split()[0].isdigit()]
+    matrices = [op for op in operations if op in ("xload", "xmma", "xmmas", "xstore")]
+    assert matrices == (["xload"] * 4 + ["xmmas"] + ["xmma"] * 3 + ["xstore"] +
+                        ["xload"] * 2 + ["xmmas"] + ["xmma"] * 2 + ["xstore"])
+
+
 @pytest.mark.parametrize("form", ["strides", "transpose"])
 @pytest.mark.parametrize("space", [1, 3])
 @pytest.mark.parametrize("name", ["f32", "f16"])

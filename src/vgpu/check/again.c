@@ -2,9 +2,9 @@
 /* Checks that no result depends on the order of threadgroups and simdgroups, or on what Apple leaves open: after its
  * run with all other checks, the launch runs again from copies of what its buffers held, decoded without guards: in
  * reverse, round robin, with a seed also in the order made from it, or as decoded for other numerics; the results must
- * be the same. Where the first run has seen that all accesses are ordered, no other order is tried. Between numerics, and where the kernel has atomics, floats may differ: by 1/1000 of the value or of a
- * hundredth of the buffer's largest; f16 and bf16, which round when they are stored, by 1/250 and 1/30 of the
- * largest. */
+ * be the same. Where the first run has seen that all accesses are ordered, no other order is tried. Between numerics,
+ * and where the kernel has atomics, floats may differ: by 1/1000 of the value or of a hundredth of the buffer's
+ * largest; f16 and bf16, which round when they are stored, by 1/250 and 1/30 of the largest. */
 #include "vgpu/check/check.h"
 #include <math.h>
 #include <stdlib.h>

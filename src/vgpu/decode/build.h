@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The decoder's own form of a kernel between AIR and bytecode: SSA values of one class each (vectors
  * and structs taken apart, calls inlined), blocks with phis, instructions that name a row of vops.def.
- * decode.c and the files it calls build it, shape.c finds what all lanes share and picks forms, slots.c assigns registers,
- * encode.c writes the words. */
+ * decode.c and the files it calls build it, shape.c finds what all lanes share and picks forms, products.c brings
+ * matrix products together, slots.c assigns registers, encode.c writes the words. */
 #pragma once
 #include "base/map.h"
 #include "base/vec.h"
@@ -170,6 +170,7 @@ u32 number_function(air_func *f); /* ids of its values and blocks; how many valu
 u32 lane_id(vbuild *b);
 
 bool shape_kernel(vbuild *b);
+void gather_products(vbuild *b);
 bool slots_kernel(vbuild *b);
 bool encode_kernel(vbuild *b);
 void order_blocks(vbuild *b);

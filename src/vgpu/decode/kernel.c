@@ -133,9 +133,10 @@ static tm_status decode_body(vbuild *b, air_func *f) {
         return -1;
     b->cur = prologue;
     v_br(b, in.block_of[f->first->id]);
-    if (!shape_kernel(b) || !slots_kernel(b) || !encode_kernel(b))
+    if (!shape_kernel(b))
         return -1;
-    return 0;
+    gather_products(b);
+    return slots_kernel(b) && encode_kernel(b) ? 0 : -1;
 }
 static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const air_kernel *ak,
                                const tm_constant_value *constants, u32 n_constants,
