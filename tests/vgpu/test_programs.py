@@ -247,6 +247,68 @@ define void @k(i8 addrspace(1)* %in, i8 addrspace(1)* %out, i32 %lane) {{
     assert (out == want).all()
 
 
+STACK = """
+declare i8* @llvm.stacksave()
+declare void @llvm.stackrestore(i8*)
+define internal i32 @sum(i32 %n) {
+  %a = alloca i32, i32 %n, align 16
+  br label %fill
+fill:
+  %i = phi i32 [ 0, %0 ], [ %i1, %filled ]
+  %go = icmp ult i32 %i, %n
+  br i1 %go, label %filled, label %add
+filled:
+  %p = getelementptr i32, i32* %a, i32 %i
+  store i32 %i, i32* %p
+  %i1 = add i32 %i, 1
+  br label %fill
+add:
+  %j = phi i32 [ 0, %fill ], [ %j1, %added ]
+  %s = phi i32 [ 0, %fill ], [ %s1, %added ]
+  %more = icmp ult i32 %j, %n
+  br i1 %more, label %added, label %end
+added:
+  %q = getelementptr i32, i32* %a, i32 %j
+  %v = load i32, i32* %q
+  %s1 = add i32 %s, %v
+  %j1 = add i32 %j, 1
+  br label %add
+end:
+  ret i32 %s
+}
+define void @k(i32 addrspace(1)* %out, i32 addrspace(1)* %scale, i32 %lane) {
+  %m = load i32, i32 addrspace(1)* %scale
+  %n = mul i32 %lane, %m
+  %own = alloca i32, i32 %n
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %t = phi i32 [ 0, %0 ], [ %t1, %loop ]
+  %saved = call i8* @llvm.stacksave()
+  %inner = alloca [10 x i64], i32 %lane
+  %s = call i32 @sum(i32 %n)
+  call void @llvm.stackrestore(i8* %saved)
+  %t1 = add i32 %t, %s
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, 100
+  br i1 %more, label %loop, label %end
+end:
+  %p = getelementptr i32, i32 addrspace(1)* %out, i32 %lane
+  store i32 %t1, i32 addrspace(1)* %p
+  ret void
+}"""
+
+
+def test_stack():
+    """Thread memory of a size that each lane computes; calls and llvm.stackrestore give it back."""
+    out = np.zeros(32, np.int32)
+    run(STACK, out, np.array([20], np.int32))
+    n = LANES * 20
+    assert (out == 100 * (n * (n - 1) // 2)).all()
+    with pytest.raises(triton_metal.Error, match="TM3102"):
+        run(STACK, out, np.array([2000], np.int32))
+
+
 def test_unaligned_values():
     """Loads and stores of words at odd places, as the alignment they declare allows."""
     data, out = np.random.default_rng(4).integers(0, 255, 200, np.uint8), np.zeros(200, np.uint8)

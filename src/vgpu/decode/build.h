@@ -81,6 +81,7 @@ typedef struct vbuild {
     u32 n_constants;
     const air_kernel *kernel;
     u32 lane;             /* the lane number, NO until asked for */
+    u64 stack;            /* address of the top of the stack, 0 until asked for */
 } vbuild;
 
 u32 v_new(vbuild *b, u8 cls);
@@ -150,6 +151,11 @@ const tm_constant_value *constant_given(const vbuild *b, const air_constant *c);
 bool globals_place(vbuild *b);
 void move_out(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *out); /* memory to at most 4 values */
 void move_in(vbuild *b, u32 kind, u32 space, u32 ptr, u32 k, const u32 *values);
+u64 thread_place(vbuild *b, u64 size, u64 align); /* the address of new thread memory; 0 when there is not so much */
+/* -- stack.c */
+u32 stack_take(vbuild *b, u32 n, u64 size, u64 align); /* the address of n times size bytes */
+u32 stack_top(vbuild *b);
+void stack_set_top(vbuild *b, u32 top);
 /* -- copy.c */
 typedef struct vcopy {
     u32 to, to_space, from, from_space;

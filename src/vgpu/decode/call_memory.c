@@ -165,6 +165,8 @@ static void do_tile(vbuild *b, vcall *k, u16 op) {
         copy_tile(b, &c, &to, &from, bytes);
     k->out[0] = v_dw(b, 0); /* the event: over already */
 }
+static void do_stack_save(vbuild *b, vcall *k, u16 op) { k->out[0] = stack_top(b); }
+static void do_stack_restore(vbuild *b, vcall *k, u16 op) { stack_set_top(b, call_at(b, k, 0, 0)); }
 static void do_barrier(vbuild *b, vcall *k, u16 op) {
     vinst *i = v_emit(b, VOP_barrier, 0, NULL, 0, NULL);
     i->x = (u16)b->k->n_barriers++;
@@ -199,5 +201,6 @@ const family memory_families[] = {
     {"simdgroup", 0, NULL, NULL}, {"lifetime", 0, NULL, NULL}, {"assume", 0, NULL, NULL},
     {"dbg", 0, NULL, NULL}, {"memcpy", COPY, NULL, do_copy}, {"memmove", MOVE, NULL, do_copy},
     {"memset", FILL, NULL, do_copy}, {"simdgroup_async_copy_2d", 0, NULL, do_tile},
-    {"wait_simdgroup_events", 0, NULL, NULL},
+    {"wait_simdgroup_events", 0, NULL, NULL}, {"stacksave", 0, NULL, do_stack_save},
+    {"stackrestore", 0, NULL, do_stack_restore},
     {NULL, 0, NULL, NULL}};

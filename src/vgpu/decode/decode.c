@@ -228,6 +228,14 @@ static bool too_deep(vbuild *b, const vinstance *in, const air_func *f) {
         v_refuse(b, "calls nested deeper than 100");
     return depth > 100 || same > VGPU_RECURSION;
 }
+/* Whether it may take thread memory of a size that is not constant, which its caller gives back. */
+static bool takes_stack(const air_func *f) {
+    for (const air_block *k = f->first; k; k = k->next)
+        for (const air_inst *i = k->first; i; i = i->next)
+            if (i->op == AIR_ALLOCA && i->ops[0]->kind != AIR_V_CONST)
+                return true;
+    return false;
+}
 /* A call of a function with a body: its blocks in place of the call. Recursion is unrolled to a depth
  * that no kernel known reaches; lanes that go deeper end the launch. */
 bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
@@ -243,6 +251,8 @@ bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
             n_vals = k->last->v.id + 1;
     if (!spend(b, n_vals))
         return false;
+    bool stack = takes_stack(f);
+    u32 top = stack ? stack_top(b) : NO;
     vinstance sub = {.parent = in, .f = f, .vals = ARENA_ARRAY(b->a, u32 *, n_vals + 1)};
     for (u32 a = 0; a < f->n_args; a++)
         sub.vals[f->args[a].id] = value_of(b, in, i->ops[a + 1]);
@@ -260,6 +270,8 @@ bool decode_inline(vbuild *b, vinstance *in, air_inst *i, air_func *f) {
         return false;
     b->cur = sub.exit;
     b->site = caller_site;
+    if (stack)
+        stack_set_top(b, top);
     value_set(b, in, i, comps);
     return true;
 }

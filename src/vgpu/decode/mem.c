@@ -189,26 +189,24 @@ void decode_gep(vbuild *b, vinstance *in, air_inst *i) {
     out[0] = v_op2(b, VOP_add_d, p, v_dw(b, fixed));
     value_set(b, in, i, out);
 }
-void decode_alloca(vbuild *b, vinstance *in, air_inst *i) {
+/* The address of new thread memory; 0 when there is not so much. */
+u64 thread_place(vbuild *b, u64 size, u64 align) {
     vgpu_kernel *k = b->k;
-    u32 n = value1(b, in, i->ops[0]), *out = ARENA_ARRAY(b->a, u32, 1);
-    if (!v_at(b, n)->constant) {
-        v_refuse(b, "thread memory of a size that is not constant");
-        return;
-    }
-    u64 count = v_at(b, n)->bits, size = air_size(i->aux), align = MAX(MAX(i->align, air_align(i->aux)), 4);
-    if (count > MOST_THREAD_BYTES || size > MOST_THREAD_BYTES || align > MOST_THREAD_BYTES) {
+    u64 at = align_up(k->thread_bytes ? k->thread_bytes : THREAD_SLACK, MAX(align, 4));
+    if (align > MOST_THREAD_BYTES || size > MOST_THREAD_BYTES || at + size > MOST_THREAD_BYTES) {
         v_refuse(b, "more than 1 MB of memory per thread");
-        return;
+        return 0;
     }
-    size *= count;
-    u64 at = align_up(k->thread_bytes ? k->thread_bytes : THREAD_SLACK, align);
-    if (at + size > MOST_THREAD_BYTES) {
-        v_refuse(b, "more than 1 MB of memory per thread");
-        return;
-    }
-    out[0] = v_dw(b, VGPU_PTR(SEG_THREAD, at));
     k->thread_bytes = (u32)align_up(at + size, 8);
+    return VGPU_PTR(SEG_THREAD, at);
+}
+void decode_alloca(vbuild *b, vinstance *in, air_inst *i) {
+    u32 n = value1(b, in, i->ops[0]), *out = ARENA_ARRAY(b->a, u32, 1);
+    u64 count = v_at(b, n)->bits, size = air_size(i->aux), align = MAX(i->align, air_align(i->aux));
+    if (!v_at(b, n)->constant)
+        out[0] = stack_take(b, n, size, align);
+    else
+        out[0] = v_dw(b, thread_place(b, size && count > MOST_THREAD_BYTES / size ? ~0ull : size * count, align));
     value_set(b, in, i, out);
 }
 
