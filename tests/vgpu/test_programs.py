@@ -469,6 +469,22 @@ def test_function_constants(given, factor):
         run(CONSTANTS, out, constants=given | {"wide": True})
 
 
+def test_refused_in_an_initialiser():
+    """Where no value has been made before the one that is refused."""
+    with pytest.raises(triton_metal.Error, match="foreign global"):
+        run("""
+@foreign = external addrspace(1) global i32
+@llvm.global_ctors = appending global [1 x { i32, void ()*, i8* }] [{ i32, void ()*, i8* } { i32 1, void ()* @init, i8* null }]
+declare i64 @air.simd_ballot.i64(i32 addrspace(1)*)
+define internal void @init() {
+  %v = call i64 @air.simd_ballot.i64(i32 addrspace(1)* @foreign)
+  ret void
+}
+define void @k(i32 addrspace(1)* %out, i32 %lane) {
+  ret void
+}""", np.zeros(1, np.int32))
+
+
 def test_fence_between_threadgroups():
     """Each threadgroup writes, fences and raises a flag; the last one to come sees what all have written."""
     text = """

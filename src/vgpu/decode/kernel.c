@@ -162,6 +162,7 @@ static vgpu_kernel *decode_one(tm_ctx *ctx, air_module *m, air_func *f, const ai
     for (u32 i = 0; i < 4; i++)
         b.consts[i] = map_new(b.a);
     b.globals = map_new(b.a);
+    v_w(&b, 0); /* value 0, which also stands where one was refused */
     b.shapes = map_new(b.a);
     tm_status s = decode_body(&b, f);
     if (s == 0 && !vpool_new(k))
