@@ -135,6 +135,13 @@ static void forge_lanes(kit *k, const row *r) {
     air_value *bits = kit_bin(k, AIR_MUL, kit_cast(k, AIR_ZEXT, k->lane, k->i64), I64(r->n));
     touch(k, kit_cast(k, AIR_INTTOPTR, bits, air_type_ptr(k->m, k->i32, 1)), r->m);
 }
+/* The same with words of 64 bits, and with two of 32 bits at once. */
+static void forge_wide(kit *k, const row *r) {
+    air_type *t = r->m ? k->i64 : air_type_vector(k->m, k->i32, 2);
+    air_value *bits = kit_bin(k, AIR_MUL, kit_cast(k, AIR_ZEXT, k->lane, k->i64), I64(r->n));
+    air_value *p = kit_cast(k, AIR_INTTOPTR, bits, air_type_ptr(k->m, t, 1));
+    kit_store(k, p, kit_load(k, p));
+}
 #define ARG_A VGPU_PTR(SEG_ARG0, 0)
 #define ARG_B VGPU_PTR(SEG_ARG0 + 1, 0)
 static const row pointers[] = {
@@ -163,6 +170,8 @@ static const row pointers[] = {
     {"behind a, from memory", forge_stored, 3101, 0, ARG_A + SIZE_A, 1, 0, 0},
     {"inside, from memory", forge_stored, 0, 0, ARG_A + 16, 1, 0, 0},
     {"each lane in another segment", forge_lanes, 3102, 0, 1ull << 48, 1, 0, 0},
+    {"each lane in another segment, 64 bits", forge_wide, 3102, 0, 0xFFFFull << 48, 1, 0, 0},
+    {"each lane in another segment, pairs", forge_wide, 3102, 0, 0x7FFFull << 48, 0, 0, 0},
     {"each lane a page further", forge_lanes, 3102, 0, 4096, 0, 0, 0},
 };
 

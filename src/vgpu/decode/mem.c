@@ -7,7 +7,7 @@
 
 /* Thread memory begins with room for the negative indices that Apple's own kernels use in lanes past
  * the end of a row (they never read what they write there). */
-enum { THREAD_SLACK = 1024, MOST_THREAD_BYTES = 1 << 20 };
+enum { THREAD_SLACK = 1024, MOST_THREAD_BYTES = 1 << 18 };
 
 /* ---- Globals -------------------------------------------------------------------------------------- */
 static void put_bits(u8 *at, u64 first, u32 n, u64 value) {
@@ -194,7 +194,7 @@ u64 thread_place(vbuild *b, u64 size, u64 align) {
     vgpu_kernel *k = b->k;
     u64 at = align_up(k->thread_bytes ? k->thread_bytes : THREAD_SLACK, MAX(align, 4));
     if (align > MOST_THREAD_BYTES || size > MOST_THREAD_BYTES || at + size > MOST_THREAD_BYTES) {
-        v_refuse(b, "more than 1 MB of memory per thread");
+        v_refuse(b, "more than 256 KB of memory per thread");
         return 0;
     }
     k->thread_bytes = (u32)align_up(at + size, 8);

@@ -261,14 +261,14 @@ INLINE bool lanes_access(vctx *c, const vins *ip, u32 mask, u64 *addr, int kind,
         if (kind == VMEM_D) {
             u64 *v = (u64 *)WIDE_OF(c, reg);
             for (int l = 0; l < VGPU_LANES; l++) {
-                if (!(mask >> l & 1))
+                if (!(act >> l & 1)) {
+                    if (!store && mask >> l & 1)
+                        v[l] = 0;
                     continue;
+                }
                 const vseg *q = s ? s : &c->segs[addr[l] >> 48];
                 u8 *p = seg_host(q, (addr[l] & LOW48) + at);
-                if (!(act >> l & 1)) {
-                    if (!store)
-                        v[l] = 0;
-                } else if (store)
+                if (store)
                     memcpy(p, &v[l], 8);
                 else
                     memcpy(&v[l], p, 8);
