@@ -12,21 +12,6 @@ u32 gf2_apply(const gf2_map *m, u32 x) {
     return y;
 }
 
-gf2_map gf2_identity(u8 bits) {
-    gf2_map m = {.n_in = bits, .n_out = bits};
-    for (u32 i = 0; i < bits; i++)
-        m.col[i] = 1u << i;
-    return m;
-}
-
-gf2_map gf2_compose(const gf2_map *outer, const gf2_map *inner) {
-    TM_ASSERT(inner->n_out <= outer->n_in);
-    gf2_map m = {.n_in = inner->n_in, .n_out = outer->n_out};
-    for (u32 i = 0; i < inner->n_in; i++)
-        m.col[i] = gf2_apply(outer, inner->col[i]);
-    return m;
-}
-
 u32 gf2_span_reduce(const gf2_span *s, u32 v, u32 *combo) {
     while (v) {
         u32 lead = 31u - (u32)__builtin_clz(v);
@@ -64,42 +49,6 @@ gf2_span gf2_image(const gf2_map *m) {
 u32 gf2_rank(const gf2_map *m) {
     return gf2_image(m).size;
 }
-bool gf2_is_injective(const gf2_map *m) {
-    return gf2_rank(m) == m->n_in;
-}
 bool gf2_is_surjective(const gf2_map *m) {
     return gf2_rank(m) == m->n_out;
-}
-
-bool gf2_divide_left(const gf2_map *a, const gf2_map *b, gf2_map *out) {
-    gf2_span image = gf2_image(a);
-    gf2_map m = {.n_in = b->n_in, .n_out = a->n_in};
-    bool all = true;
-    for (u32 i = 0; i < b->n_in; i++) {
-        u32 x = 0;
-        if (gf2_span_reduce(&image, b->col[i], &x) == 0)
-            m.col[i] = x;
-        else
-            all = false;
-    }
-    *out = m;
-    return all;
-}
-
-bool gf2_right_inverse(const gf2_map *m, gf2_map *out) {
-    gf2_map one = gf2_identity(m->n_out);
-    return gf2_divide_left(m, &one, out);
-}
-
-u32 gf2_kernel(const gf2_map *m, u32 basis[GF2_MAX]) {
-    gf2_span s = {0};
-    u32 n = 0;
-    for (u32 i = 0; i < m->n_in; i++) {
-        u32 combo = 1u << i;
-        if (gf2_span_reduce(&s, m->col[i], &combo) == 0)
-            basis[n++] = combo;
-        else
-            gf2_span_add(&s, m->col[i], 1u << i);
-    }
-    return n;
 }

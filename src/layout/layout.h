@@ -31,18 +31,8 @@ u32 gf2_span_reduce(const gf2_span *s, u32 v, u32 *combo);
 gf2_span gf2_image(const gf2_map *m);
 
 u32 gf2_apply(const gf2_map *m, u32 x);
-gf2_map gf2_identity(u8 bits);
-gf2_map gf2_compose(const gf2_map *outer, const gf2_map *inner); /* outer(inner(x)) */
 u32 gf2_rank(const gf2_map *m);
-bool gf2_is_injective(const gf2_map *m);
 bool gf2_is_surjective(const gf2_map *m);
-/* Smallest x (by bit order: low inputs preferred) with m(x) = y for each basis y. False when m is
- * not onto; *out then holds what could be inverted (zero columns elsewhere). */
-bool gf2_right_inverse(const gf2_map *m, gf2_map *out);
-/* Basis of the kernel {x : m(x) = 0}; returns its size. */
-u32 gf2_kernel(const gf2_map *m, u32 basis[GF2_MAX]);
-/* Solves a(x) = b(y) for all y: out = a^-1 o b; false when some b(y) is outside a's image. */
-bool gf2_divide_left(const gf2_map *a, const gf2_map *b, gf2_map *out);
 
 enum layout_in { LAYOUT_REG, LAYOUT_LANE, LAYOUT_WARP, LAYOUT_INS };
 enum {
@@ -135,21 +125,6 @@ typedef struct shuffle_plan {
     bool xor_lanes;
 } shuffle_plan;
 bool layout_shuffle_plan(const layout *src, const layout *dst, shuffle_plan *out);
-
-/* A place in threadgroup memory for a tensor on its way from src to dst: the element with flat
- * index i lies at element offset gf2_apply(&offset, i), a bijection onto 0..numel-1 with lanes of
- * one access spread over banks where the maps allow it. Groups of 1 << store_vec registers of src
- * are neighbours in memory: a register r whose own bases give offset bits 0..store_vec-1 all zero
- * leads a group, and neighbour x of it is register r ^ store_reg(x). The same for dst with
- * load_vec, load_reg. Lanes and warps never touch those low bits, so leaders are aligned for every
- * thread. */
-typedef struct memory_plan {
-    gf2_map offset;
-    gf2_map store_reg, load_reg; /* low offset bits -> src (dst) register bits */
-    u8 store_vec, load_vec;      /* log2, at most 16 bytes */
-} memory_plan;
-void layout_memory_plan(const layout *src, const layout *dst, u32 elem_bytes_log2,
-                        memory_plan *out);
 
 void layout_print(text *out, const layout *l); /* {register = [[0, 1]], lane = [...], warp = [...],
                                                    block = []} */
