@@ -88,7 +88,7 @@ def steel_case(dtype, n):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/truth"))
     import matmul
     from libraries import found
-    library = found(os.environ.get("TM_TEST_DATA", ""), "15")
+    library = found(os.environ.get("TM_TEST_DATA", ""), "mlx-15")
     if library is None:
         return None
     case = matmul.fused("nn", dtype, "bm64_bn64_bk16_wm2_wn2", (n, n, n))
