@@ -25,7 +25,6 @@ typedef struct launch {
     bool guards;          /* checks by guards */
     bool turns;           /* simdgroups take turns at each access */
     tm_status found;
-    bool settled;         /* no order would change what this run left */
     const vgpu_kernel *k;
     const tm_launch_params *p;
     vexec_fn exec;

@@ -220,10 +220,8 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         }
     }
     vexec_restore(flags);
-    if (l->guards) {
-        l->settled = vcheck_settled(w->check, l->total);
+    if (l->guards)
         l->found = vcheck_end(w->check, l->ctx, l->p);
-    }
     worker_put(l, w);
     if (tally) {
         pthread_mutex_lock(&l->lock);
@@ -315,9 +313,9 @@ static const char *check_params(const vgpu_kernel *k, const tm_launch_params *p)
     return NULL;
 }
 tm_status vgpu_run(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
-    return k->plain ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p, NULL);
+    return k->plain ? vgpu_run_again(ctx, k, p) : vgpu_run_once(ctx, k, p);
 }
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool *settled) {
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p) {
     vseg small_segs[40] = {0};
     u64 small_buffers[64];
     const char *wrong = check_params(k, p);
@@ -376,8 +374,6 @@ tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_param
     }
     if (l.found != 0)
         status = -1;
-    if (settled)
-        *settled = l.settled;
 out:
     if (k->count)
         count_foot_end(l.counters, l.foot, k);

@@ -28,7 +28,6 @@ void vcheck_free(vcheck *v) {
 bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 groups) {
     v->segs = segs;
     v->n_records = v->n_dropped = 0;
-    v->blunt = false;
     v->last_page = NULL;
     return shadow_begin(v, p, groups);
 }
@@ -40,13 +39,7 @@ void vcheck_group(vcheck *v, u64 group) {
 }
 void vcheck_round(vcheck *v) {
     v->epoch += v->epoch < LAST_EPOCH;
-    v->blunt |= v->epoch == LAST_EPOCH;
     shadow_epoch(v);
-}
-bool vcheck_settled(const vcheck *v, u64 groups) {
-    const vgpu_checks *on = &v->k->checks;
-    return on->races && on->uninit && !on->muted && !v->n_records && !v->k->n_atomics && !v->blunt &&
-           groups <= LAST_GROUP;
 }
 
 /* One record per kind and site; later ones are counted. NULL: nothing more to fill. */

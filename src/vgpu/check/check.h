@@ -73,7 +73,6 @@ typedef struct vcheck {
     u32 n_unheard;
     vrecord records[MAX_RECORDS];
     u32 n_records, n_dropped;
-    bool blunt;             /* more barriers than epochs: races of a threadgroup may have been missed */
     /* threadgroup memory */
     vmap tg;
     u8 *tg_written;         /* by block: one bit per granule that this threadgroup has written */
@@ -107,8 +106,6 @@ void vcheck_free(vcheck *v);
 bool vcheck_begin(vcheck *v, const vseg *segs, const tm_launch_params *p, u64 groups);
 void vcheck_group(vcheck *v, u64 group);  /* a threadgroup begins */
 void vcheck_round(vcheck *v);             /* all its simdgroups passed a barrier */
-/* No race, no atomic, nothing read that was not written first: no order matters. */
-bool vcheck_settled(const vcheck *v, u64 groups);
 /* The launch has ended: reports. 0 when nothing was found. */
 tm_status vcheck_end(vcheck *v, tm_ctx *ctx, const tm_launch_params *p);
 
@@ -118,8 +115,7 @@ void twins_free(vgpu_kernel *k);
 bool vgpu_checks_guard(const vgpu_checks *c);     /* does one of them need guards? */
 bool vgpu_checks_look(const vgpu_checks *c);      /* one that looks for more than endless loops? */
 u64 vgpu_order(u32 order, u64 seed, u64 i, u64 n);
-/* settled (may be NULL) becomes true when the checks have seen that every order gives what this run did. */
-tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p, bool *settled);
+tm_status vgpu_run_once(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 /* And then in other orders (check "schedules") and as decoded otherwise ("numerics"), from the same buffers. */
 tm_status vgpu_run_again(tm_ctx *ctx, const vgpu_kernel *k, const tm_launch_params *p);
 

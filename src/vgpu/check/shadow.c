@@ -44,21 +44,21 @@ static bool known_before(const vcheck *v, u64 w) {
 FOR_KIND bool unordered(const vcheck *v, u64 w, u64 me, vkind k) {
     u64 differ = w ^ me;
     if (!WORD_WHEN(differ))
-        return (differ >> 17 || w & WORD_SIMDS) && !(KIND_DEVICE(k) && WORD_EPOCH(w) == LAST_EPOCH);
-    return KIND_DEVICE(k) && !WORD_LAUNCH(differ) && differ >> 34 && !known_before(v, w);
+        return (!SAME_SIMD(differ) || w & WORD_SIMDS) && !(KIND_DEVICE(k) && WORD_EPOCH(w) == LAST_EPOCH);
+    return KIND_DEVICE(k) && !WORD_LAUNCH(differ) && !SAME_GROUP(differ) && !known_before(v, w);
 }
 FOR_KIND bool readers_unordered(const vcheck *v, u64 r, u64 me, vkind k) {
     return (KIND_DEVICE(k) && r & WORD_GROUPS && !WORD_LAUNCH(r ^ me)) || unordered(v, r, me, k);
 }
 FOR_KIND u64 read_word(const vcheck *v, u64 old, u64 me, vkind k) {
     u64 differ = old ^ me;
-    if (!(differ >> 17))
+    if (SAME_SIMD(differ))
         return me | (old & (WORD_GROUPS | WORD_SIMDS));
     if (!WORD_WHEN(differ))
         return me | (old & WORD_GROUPS) | WORD_SIMDS;
     if (!KIND_DEVICE(k) || WORD_LAUNCH(differ))
         return me;
-    if (!(differ >> 34))
+    if (SAME_GROUP(differ))
         return me | (old & WORD_GROUPS);
     return me | (known_before(v, old) ? 0 : WORD_GROUPS);
 }
@@ -68,9 +68,9 @@ FOR_KIND u64 write_word(u64 old, u64 me, vkind k) {
     bool plain = !(old & WORD_ATOMIC);
     if (KIND_ACT(k) != ACT_ATOMIC)
         return me;
-    if (plain && !(differ >> (KIND_DEVICE(k) ? 34 : 17)))
+    if (plain && (KIND_DEVICE(k) ? SAME_GROUP(differ) : SAME_SIMD(differ)))
         return old;
-    bool several = !plain && !WORD_WHEN(differ) && (differ >> 17 || old & WORD_SIMDS);
+    bool several = !plain && !WORD_WHEN(differ) && (!SAME_SIMD(differ) || old & WORD_SIMDS);
     return me | WORD_ATOMIC | (several ? WORD_SIMDS : 0);
 }
 
@@ -269,10 +269,10 @@ static void device_written(vcheck *v, vspan *s, u64 address, u64 size) {
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 static u64 word_of_me(const vcheck *v, const vspan *s, bool device) {
-    u64 simd = (u64)s->c->index << 17;
+    u64 simd = (u64)s->c->index << 12;
     if (!device)
-        return v->tg_when << 22 | simd;
-    return (u64)v->launch << 56 | (v->group & 0x3FFFFF) << 34 | (u64)v->epoch << 22 | simd | (u64)v->clock << 7;
+        return v->tg_when << 17 | simd;
+    return (u64)v->launch << 56 | (v->group & LAST_GROUP) << 34 | (u64)v->epoch << 17 | simd | (u64)v->clock << 2;
 }
 /* The kind of an access to threadgroup memory. */
 static vkind tg_kind(vcheck *v, const vspan *s) {
