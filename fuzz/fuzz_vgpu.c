@@ -87,7 +87,7 @@ static void launch(chooser *c, tm_ctx *ctx, const vgpu_kernel *g, const air_kern
         args[i] = b[i].arg;
     tm_counters *counters = g->count ? counters_new(g) : NULL;
     tm_launch_params p = {.grid = {1 + choose(c, 2), 1 + choose(c, 2), 1}, .group = {1 + choose(c, 40), 1 + choose(c, 2), 1},
-                          .args = args, .n_args = n, .threads = 1, .max_steps = STEPS, .order = choose(c, 3),
+                          .args = args, .n_args = n, .threads = 1, .max_steps = STEPS, .order = choose(c, 4),
                           .seed = choose(c, 9), .counters = counters};
     if (choose(c, 4) == 0)
         p.grid_threads[0] = p.grid[0] * p.group[0] - choose(c, p.group[0]);
