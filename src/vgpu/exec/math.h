@@ -164,8 +164,11 @@ static inline vf fmax_v(vf a, vf b) {
     return pick_f((vu)(b == b), m, a);
 }
 /* Minimum and maximum move bits: written on integers, because the host's own flush what they choose. */
-static inline float fmin_s(float a, float b) { return as_f(a < b || b != b ? as_u(a) : as_u(b)); }
-static inline float fmax_s(float a, float b) { return as_f(a > b || b != b ? as_u(a) : as_u(b)); }
+static inline float pick_s(u32 first, float a, float b) {
+    return as_f((as_u(a) & (0 - first)) | (as_u(b) & (first - 1)));
+}
+static inline float fmin_s(float a, float b) { return pick_s((u32)(a < b) | (u32)(b != b), a, b); }
+static inline float fmax_s(float a, float b) { return pick_s((u32)(a > b) | (u32)(b != b), a, b); }
 /* The whole part's low bits; 0 for what has none. */
 static inline u64 f2wrap_s(float x) {
     u32 e = as_u(x) >> 23 & 255;
