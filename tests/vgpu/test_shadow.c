@@ -197,11 +197,41 @@ static void many_loads(void **state) {
     world_close(&w);
 }
 
+/* Buffers that lie near each other: one's page does not stand for the other, whichever was found last. */
+static void near_buffers(void **state) {
+    (void)state;
+    enum { NEAR = 3, ROOM = 1 << 16 };
+    static const u32 starts[NEAR] = {0, 128, 40000};
+    vseg segs[SEG_ARG0 + NEAR] = {0};
+    vgpu_kernel k = {.name = "near", .n_segs = SEG_ARG0 + NEAR, .granule = 2, .checks = {.races = true}};
+    u8 *memory = aligned_alloc(64, ROOM);
+    memset(memory, 0, ROOM);
+    for (u32 i = 0; i < NEAR; i++)
+        segs[SEG_ARG0 + i] = (vseg){memory + starts[i] - VGPU_BIAS, VGPU_BIAS, 64, false, false};
+    vcheck *v = vcheck_new(&k);
+    vwatch watch = {0};
+    v->watch = &watch;
+    vctx c = {.k = &k, .segs = segs, .check = v};
+    assert_true(vcheck_begin(v, segs, &(tm_launch_params){.grid = {2, 1, 1}}, 2));
+    static const u8 touched[] = {0, 1, 2, 1}; /* the last by another threadgroup */
+    for (u32 i = 0; i < COUNT_OF(touched); i++) {
+        if (i == 0 || i == 3)
+            vcheck_group(v, i == 3);
+        vspan s = {.c = &c, .lanes = 1, .per_lane = 4, .rows = 1, .act = ACT_STORE, .size = 4,
+                   .address = VGPU_PTR(SEG_ARG0 + touched[i], 0)};
+        shadow_rows(v, &s);
+        assert_int_equal(record_of(v, FOUND_RACE) != NULL, i == 3);
+    }
+    vcheck_free(v);
+    free(memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threadgroup_memory),
         cmocka_unit_test(device_memory),
         cmocka_unit_test(many_loads),
+        cmocka_unit_test(near_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

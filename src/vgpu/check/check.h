@@ -87,7 +87,7 @@ typedef struct vcheck {
     vpage *spare, *used;
     u8 *tracked;            /* by segment */
     u8 **written;           /* by segment: one byte per byte, for buffers that start empty */
-    uintptr_t last_from;    /* of the page found last, the first byte */
+    uintptr_t last_from, last_to; /* the page found last, as far as it lies in its region */
     vpage *last_page;
     /* messages through atomics */
     vsync *syncs;           /* open hash table */

@@ -8,9 +8,11 @@ static int by_start(const void *a, const void *b) {
     uintptr_t x = ((const vregion *)a)->from, y = ((const vregion *)b)->from;
     return x < y ? -1 : x > y;
 }
+/* In whole lines of 64 bytes: rows of memory are whole blocks of shadow then, and no two regions share one. */
 static void region_of(const vseg *s, uintptr_t *from, uintptr_t *to) {
-    *from = (uintptr_t)s->host + (uintptr_t)s->lo;
-    *to = *from + (uintptr_t)s->size;
+    uintptr_t start = (uintptr_t)s->host + (uintptr_t)s->lo;
+    *from = start & ~(uintptr_t)63;
+    *to = (start + (uintptr_t)s->size + 63) & ~(uintptr_t)63;
 }
 /* Memory that some argument may be written through, as disjoint regions; every argument that reaches into
  * one of them is tracked. */
@@ -32,7 +34,6 @@ static bool find_regions(vcheck *v) {
     }
     for (u32 i = 0; i < v->n_regions; i++) {
         vregion *r = &v->regions[i];
-        r->from &= ~(uintptr_t)63; /* rows of memory are whole blocks then */
         r->n_pages = (u32)((r->to - r->from) / ((uintptr_t)PAGE_GRANULES << v->granule)) + 1;
         r->pages = calloc(r->n_pages, sizeof *r->pages);
         if (!r->pages)

@@ -223,7 +223,7 @@ static vpage *take_page(vcheck *v) {
 /* The page of a host address; NULL outside of tracked memory. v->last_from is then where it starts. */
 static inline vpage *find_page(vcheck *v, uintptr_t at) {
     uintptr_t span = (uintptr_t)PAGE_GRANULES << v->granule;
-    if (v->last_page && at - v->last_from < span)
+    if (v->last_page && at >= v->last_from && at < v->last_to)
         return v->last_page;
     vregion *r = find_region(v, at);
     if (!r)
@@ -232,16 +232,17 @@ static inline vpage *find_page(vcheck *v, uintptr_t at) {
     if (!r->pages[number])
         r->pages[number] = take_page(v);
     v->last_from = r->from + number * span;
+    v->last_to = MIN(v->last_from + span, r->to);
     return v->last_page = r->pages[number];
 }
-/* A row at a host address, which is the span's address + host - at. */
+/* A row at a host address, which `address` names. */
 FOR_KIND void device_row(vcheck *v, vspan *s, u64 me, uintptr_t host, u64 address, vkind k) {
-    uintptr_t end = host + s->size, span = (uintptr_t)PAGE_GRANULES << v->granule;
+    uintptr_t end = host + s->size;
     for (uintptr_t at = host; at < end;) {
         vpage *p = find_page(v, at);
         if (!p)
             return;
-        uintptr_t from = v->last_from, to = MIN(end, from + span);
+        uintptr_t from = v->last_from, to = MIN(end, v->last_to);
         u32 first = (u32)((at - from) >> v->granule), last = (u32)((to - 1 - from) >> v->granule);
         s->zero = address - (host - from);
         for (u32 b = first / BLOCK_GRANULES; b <= last / BLOCK_GRANULES; b++)
