@@ -4,7 +4,7 @@
  * waits in a loop (check "progress") is taken up again while others move or change memory. */
 #include "vgpu/launch.h"
 
-group_at vgroup_of(const launch *l, u64 number) {
+static group_at place_of(const launch *l, u64 number) {
     const tm_launch_params *p = l->p;
     u32 gx = p->grid[0], gy = p->grid[1];
     group_at at = {{(u32)(number % gx), (u32)(number / gx % gy), (u32)(number / gx / gy)}, {0}, 1, 0};
@@ -104,7 +104,7 @@ static vfault *pass_barrier(const launch *l, vworker *w, enum group_state *state
     return NULL;
 }
 static void begin(const launch *l, vworker *w, u64 number) {
-    w->at = vgroup_of(l, number);
+    w->at = place_of(l, number);
     w->number = number;
     w->turn = 0;
     if (w->check)

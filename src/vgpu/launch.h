@@ -43,7 +43,6 @@ typedef struct launch {
     vwatch watch;         /* what loops that wait for something look at */
 } launch;
 
-group_at vgroup_of(const launch *l, u64 number);
 /* Runs threadgroup `number` on a worker. NULL, or what ended it. */
 vfault *vgroup_run(const launch *l, vworker *w, u64 number);
 /* The same in steps, for threadgroups that take turns too: each step gives all simdgroups a turn. The worker has a

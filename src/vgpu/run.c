@@ -209,7 +209,7 @@ static void work(launch *l, bool may_stop, bool *stopped) {
         u64 number = vgpu_order(l->p->order, l->p->seed, g, l->total);
         vfault *f = vgroup_run(l, w, number);
         if (tally) {
-            tally->simdgroups += vgroup_of(l, number).n_simd;
+            tally->simdgroups += w->at.n_simd;
             count_group_end(l->counters, tally, number, weight, lines);
         }
         if (f)

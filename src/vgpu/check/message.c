@@ -54,7 +54,7 @@ static void hear(vcheck *v, vsync *s) {
     s->heard = s->n;
 }
 static void send(vcheck *v, vsync *s) {
-    u32 group = (u32)v->group & 0x3FFFFF;
+    u32 group = (u32)v->group & LAST_GROUP;
     if (s->n && s->sent[s->n - 1].group == group) {
         s->sent[s->n - 1].clock = v->released - 1;
         return;
@@ -117,7 +117,7 @@ void message_pass(vcheck *v, const u64 *address, u32 lanes, u32 order) {
 bool message_begin(vcheck *v, u64 groups) {
     if (!v->k->n_atomics)
         return true;
-    v->n_known = MIN(groups, 0x400000);
+    v->n_known = MIN(groups, (u64)LAST_GROUP + 1);
     v->known = calloc(v->n_known, sizeof *v->known);
     v->known_by = calloc(v->n_known, sizeof *v->known_by);
     return v->known && v->known_by;

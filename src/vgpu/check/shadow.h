@@ -19,7 +19,7 @@ enum { BLOCK_GRANULES = 8, ALL_GRANULES = 255, PAGE_BLOCKS = 512, PAGE_GRANULES 
 #define SAME_SIMD(differ) ((differ) >> 12 == 0)  /* of two words' XOR: the same simdgroup, and when */
 #define SAME_GROUP(differ) ((differ) >> 34 == 0) /* of device memory: the same threadgroup of the launch */
 #define WORD_LAUNCH(w) ((u32)((w) >> 56)) /* of device memory, as the next two */
-#define WORD_GROUP(w) ((u32)((w) >> 34) & 0x3FFFFF)
+#define WORD_GROUP(w) ((u32)((w) >> 34) & LAST_GROUP)
 #define WORD_EPOCH(w) ((u32)((w) >> 17) & 0x1FFFF)
 enum { LAST_EPOCH = 0x1FFFF, LAST_CLOCK = 1023, LAST_LAUNCH = 255, LAST_GROUP = 0x3FFFFF };
 

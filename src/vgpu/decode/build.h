@@ -100,6 +100,8 @@ void v_insert_before(vbuild *b, vinst *at, vinst *i, u32 block);
 u32 v_op(vbuild *b, u16 op, u32 n, const u32 *s);
 u32 v_op1(vbuild *b, u16 op, u32 a);
 u32 v_op2(vbuild *b, u16 op, u32 x, u32 y);
+static inline u32 v_add(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_add_d, x, y); }
+static inline u32 v_mul(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_mul_d, x, y); }
 u32 v_op3(vbuild *b, u16 op, u32 x, u32 y, u32 z);
 u32 v_not(vbuild *b, u32 m);
 void v_br(vbuild *b, u32 to);

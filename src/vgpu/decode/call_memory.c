@@ -6,8 +6,6 @@
 static u32 element_kind(const air_type *matrix) {
     return matrix->elem->kind == AIR_HALF ? VMEM_F : matrix->elem->kind == AIR_BFLOAT ? VMEM_G : VMEM_W;
 }
-static u32 add(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_add_d, x, y); }
-static u32 mul(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_mul_d, x, y); }
 /* Both signature forms (rules.md C10); a store's matrix stands before the pointer. */
 static void do_matrix_memory(vbuild *b, vcall *k, u16 store) {
     u32 at = store, x, y, from;
@@ -23,15 +21,15 @@ static void do_matrix_memory(vbuild *b, vcall *k, u16 store) {
         o[1] = call_at(b, k, at + 3, 1);
         x = call_at(b, k, at + 2, 0);
         y = call_at(b, k, at + 2, 1);
-        from = add(b, mul(b, o[0], x), mul(b, o[1], y));
+        from = v_add(b, v_mul(b, o[0], x), v_mul(b, o[1], y));
     } else { /* elements per row, origin, transpose */
         u32 flip = call_at(b, k, at + 3, 0);
         o[1] = call_at(b, k, at + 2, 1);
-        from = add(b, mul(b, o[1], q), o[0]);
+        from = v_add(b, v_mul(b, o[1], q), o[0]);
         x = v_op3(b, VOP_sel_d, flip, q, v_dw(b, 1));
         y = v_op3(b, VOP_sel_d, flip, v_dw(b, 1), q);
     }
-    p = add(b, p, mul(b, from, v_dw(b, size)));
+    p = v_add(b, p, v_mul(b, from, v_dw(b, size)));
     vinst *i;
     if (store) {
         u32 s[4] = {call_at(b, k, 0, 0), p, x, y};

@@ -6,8 +6,6 @@
 
 enum { STRAIGHT = 512 }; /* bytes */
 
-static u32 add(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_add_d, x, y); }
-static u32 mul(vbuild *b, u32 x, u32 y) { return v_op2(b, VOP_mul_d, x, y); }
 static u32 unit_kind(u64 unit) { return unit == 4 ? VMEM_W : unit == 2 ? VMEM_H : VMEM_B; }
 
 /* ---- Loops ------------------------------------------------------------------------------------------ */
@@ -34,7 +32,7 @@ static loop loop_begin(vbuild *b, u32 start, u32 end) {
     return l;
 }
 static void loop_end(vbuild *b, const loop *l, u32 step) {
-    u32 next = add(b, l->i, step);
+    u32 next = v_add(b, l->i, step);
     VEC_PUSH(b->a, &l->phi->in, ((vedge){b->cur, next}));
     v_br(b, l->head);
     b->cur = l->exit;
@@ -51,10 +49,10 @@ static void load_units(vbuild *b, const vcopy *c, u64 unit, u32 at, u32 k, u32 *
     }
     for (u32 j = 0; j < k; j++)
         out[j] = v_new(b, CLS_W);
-    move_out(b, unit_kind(unit), c->from_space, add(b, c->from, at), k, out);
+    move_out(b, unit_kind(unit), c->from_space, v_add(b, c->from, at), k, out);
 }
 static void store_units(vbuild *b, const vcopy *c, u64 unit, u32 at, u32 k, const u32 *values) {
-    move_in(b, unit_kind(unit), c->to_space, add(b, c->to, at), k, values);
+    move_in(b, unit_kind(unit), c->to_space, v_add(b, c->to, at), k, values);
 }
 /* Up to four units at a time; all are loaded before any is stored where the places may overlap. */
 static void copy_straight(vbuild *b, const vcopy *c, u64 n) {
@@ -113,13 +111,13 @@ void copy_tile(vbuild *b, const vcopy *c, const vtile *to, const vtile *from, u6
     u32 rank, count, k = (u32)(size / unit), values[16];
     const air_block *air = b->blocks.at[b->cur]->air;
     among_active(b, &rank, &count);
-    loop l = loop_begin(b, rank, mul(b, to->width, to->height));
-    u32 y = v_op2(b, VOP_udiv_d, l.i, to->width), x = v_op2(b, VOP_sub_d, l.i, mul(b, y, to->width));
+    loop l = loop_begin(b, rank, v_mul(b, to->width, to->height));
+    u32 y = v_op2(b, VOP_udiv_d, l.i, to->width), x = v_op2(b, VOP_sub_d, l.i, v_mul(b, y, to->width));
     u32 inside = v_op2(b, VOP_and_m, v_op2(b, VOP_ult_d, x, from->width), v_op2(b, VOP_ult_d, y, from->height));
     u32 outer = b->cur, load = v_block(b, air), join = v_block(b, air);
     v_cbr(b, inside, load, join);
     b->cur = load;
-    load_units(b, c, unit, mul(b, add(b, mul(b, y, from->row), x), v_dw(b, size)), k, values);
+    load_units(b, c, unit, v_mul(b, v_add(b, v_mul(b, y, from->row), x), v_dw(b, size)), k, values);
     v_br(b, join);
     b->cur = join;
     for (u32 j = 0; j < k; j++) {
@@ -128,6 +126,6 @@ void copy_tile(vbuild *b, const vcopy *c, const vtile *to, const vtile *from, u6
         VEC_PUSH(b->a, &p->in, ((vedge){load, values[j]}));
         values[j] = p->d;
     }
-    store_units(b, c, unit, mul(b, add(b, mul(b, y, to->row), x), v_dw(b, size)), k, values);
+    store_units(b, c, unit, v_mul(b, v_add(b, v_mul(b, y, to->row), x), v_dw(b, size)), k, values);
     loop_end(b, &l, count);
 }

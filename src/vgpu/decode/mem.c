@@ -184,9 +184,9 @@ void decode_gep(vbuild *b, vinstance *in, air_inst *i) {
         n = sext_full(b, nt, n);
         if (nt.cls == CLS_W)
             n = v_op1(b, VOP_sext_d, n);
-        p = v_op2(b, VOP_add_d, p, v_op2(b, VOP_mul_d, n, v_dw(b, step)));
+        p = v_add(b, p, v_mul(b, n, v_dw(b, step)));
     }
-    out[0] = v_op2(b, VOP_add_d, p, v_dw(b, fixed));
+    out[0] = v_add(b, p, v_dw(b, fixed));
     value_set(b, in, i, out);
 }
 /* The address of new thread memory; 0 when there is not so much. */
@@ -302,7 +302,7 @@ u32 *load_value(vbuild *b, const air_type *t, u32 ptr, u32 space) {
             k = 1;
             continue;
         }
-        u32 at = v_op2(b, VOP_add_d, ptr, v_dw(b, p[i].offset));
+        u32 at = v_add(b, ptr, v_dw(b, p[i].offset));
         for (u32 j = 0; j < k; j++)
             out[i + j] = v_new(b, kind == VMEM_D ? CLS_D : CLS_W);
         note_access(b, v_emit(b, access_op(kind, space, false), k, out + i, 1, &at), kind, space);
@@ -328,7 +328,7 @@ void store_value(vbuild *b, const air_type *t, u32 ptr, u32 space, const u32 *co
     for (u32 i = 0, k; i < n && !b->failed; i += k) {
         u32 kind = kind_of(b, p[i].t), s[17];
         k = run_length(b, p + i, n - i);
-        s[0] = v_op2(b, VOP_add_d, ptr, v_dw(b, p[i].offset));
+        s[0] = v_add(b, ptr, v_dw(b, p[i].offset));
         for (u32 j = 0; j < k; j++)
             s[1 + j] = p[i + j].t.cls == CLS_M
                            ? v_op3(b, VOP_sel_w, comps[i + j], v_w(b, 1), v_w(b, 0)) : comps[i + j];
